@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use vestibule_patch::Schema;
 
 use self::schema::Writer;
-use crate::format;
 use crate::well_known::{API_VERSION, CustomResource};
 
 /// The definitions of [`CustomResource::ALL`], generated from the tables that the reader uses. `pod` is the schema of pods: with
@@ -27,14 +26,14 @@ pub fn definitions(pod: Schema<'_>) -> Vec<Value> {
 }
 
 fn definition(resource: CustomResource, pod: Schema<'_>) -> Value {
-    let (table, short_names, columns) = match resource {
-        CustomResource::Injection => (&format::INJECTION, ["vinj"], status::RULE_COLUMNS),
-        CustomResource::InjectorSettings => (&format::SETTINGS_DOCUMENT, ["vset"], status::SETTINGS_COLUMNS),
-        CustomResource::NamespacedInjection => (&format::NAMESPACED, ["vninj"], status::NAMESPACED_COLUMNS),
+    let (short_names, columns) = match resource {
+        CustomResource::Injection => (["vinj"], status::RULE_COLUMNS),
+        CustomResource::InjectorSettings => (["vset"], status::SETTINGS_COLUMNS),
+        CustomResource::NamespacedInjection => (["vninj"], status::NAMESPACED_COLUMNS),
     };
     let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
     let (kind, plural) = (resource.kind(), resource.plural());
-    let mut schema = Writer { pod, namespaced: resource.is_namespaced() }.document(table);
+    let mut schema = Writer { pod, namespaced: resource.is_namespaced() }.document(resource.table());
     schema["properties"]["status"] = status::schema(resource);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",

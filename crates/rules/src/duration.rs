@@ -14,7 +14,8 @@ pub(crate) fn nanoseconds(text: &str) -> Option<i128> {
         let (unit, next) = after.split_at(end);
         let scale = match unit {
             "ns" => 1,
-            "us" | "µs" => 1_000,
+            // Go reads the micro sign and the Greek letter.
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
             "ms" => 1_000_000,
             "s" => 1_000_000_000,
             "m" => 60_000_000_000,
@@ -37,6 +38,7 @@ mod tests {
     fn durations() {
         assert_eq!(nanoseconds("1m30s"), Some(90_000_000_000));
         assert_eq!(nanoseconds("-1.5ms"), Some(-1_500_000));
+        assert_eq!([nanoseconds("1\u{b5}s"), nanoseconds("1\u{3bc}s")], [Some(1_000); 2]);
         for text in ["", "1", "s", "1x", "1s2", "1 s", "9999999999h", "-", "1.2.3s"] {
             assert_eq!(nanoseconds(text), None, "{text}");
         }

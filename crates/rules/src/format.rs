@@ -24,6 +24,7 @@ pub(crate) use settings::*;
 pub(crate) use spec::*;
 
 use crate::rule::Resource;
+use crate::well_known::CustomResource;
 use crate::yaml::Node;
 
 /// A map of the format. Other members than its fields are errors.
@@ -64,6 +65,8 @@ pub(crate) enum Kind {
     Text,
     /// Text in the expression language. Its reader checks it.
     Expression,
+    /// Text, or an expression in its place.
+    TextOrExpression,
     Boolean,
     /// A whole number between these two.
     Integer(i64, i64),
@@ -227,6 +230,17 @@ impl Table {
 
     pub(crate) fn field(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+impl CustomResource {
+    /// The format of its documents.
+    pub(crate) fn table(self) -> &'static Table {
+        match self {
+            Self::Injection => &INJECTION,
+            Self::InjectorSettings => &SETTINGS_DOCUMENT,
+            Self::NamespacedInjection => &NAMESPACED,
+        }
     }
 }
 

@@ -114,7 +114,7 @@ impl LabelRequirement {
     }
 }
 
-/// In kubectl's form: `team=blue,tier notin (a,b),!canary`.
+/// In kubectl's form: `team=blue, tier notin (a,b), !canary`.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {

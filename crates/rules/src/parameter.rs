@@ -187,7 +187,7 @@ impl Parameter {
         for (key, text) in found {
             let rest = key.get(prefix.len()..).unwrap_or_default();
             // The API server checks keys only after it has called webhooks.
-            if let Err(wanted) = syntax::label_key(key) {
+            if let Err(wanted) = syntax::annotation_key(key) {
                 return Err(format!(
                     "an annotation of the {whose} that begins with `{prefix}` wants {wanted}"
                 ));

@@ -7,26 +7,19 @@ use std::fmt::Write;
 use vestibule_patch::{List, Schema};
 
 use crate::did_you_mean::did_you_mean;
-use crate::format::{Field, INJECTION, Kind, NAMESPACED, SETTINGS_DOCUMENT, Table};
-use crate::well_known::API_VERSION;
-
-/// The kinds of documents.
-const KINDS: [(&str, &Table); 3] = [
-    ("Injection", &INJECTION),
-    ("InjectorSettings", &SETTINGS_DOCUMENT),
-    ("NamespacedInjection", &NAMESPACED),
-];
+use crate::format::{Field, INJECTION, Kind, Table};
+use crate::well_known::{API_VERSION, CustomResource};
 
 /// The reference page: for each map of the format a table of its fields.
 pub fn page(pod: Schema<'_>) -> String {
     let mut page = String::new();
-    for (kind, table) in KINDS {
+    for resource in CustomResource::ALL {
         let mut sections = Sections { pod, maps: Vec::new() };
-        sections.collect("", table);
+        sections.collect("", resource.table());
         // The fields of the rest are those of an Injection.
-        let is_shared = |path: &str| std::ptr::eq(table, &NAMESPACED) && path.starts_with("spec");
+        let is_shared = |path: &str| resource.is_namespaced() && path.starts_with("spec");
         for (path, table) in sections.maps.iter().filter(|(path, _)| !is_shared(path)) {
-            let title = if path.is_empty() { format!("`{kind}`") } else { format!("`{path}`") };
+            let title = format!("`{}`", if path.is_empty() { resource.kind() } else { path });
             let level = if path.is_empty() { "##" } else { "###" };
             let head = "| Field | Type | Default | Since | Meaning | Example |\n|---|---|---|---|---|---|\n";
             let rows = table.supported().map(|field| sections.row(path, field));
@@ -53,21 +46,22 @@ pub fn page(pod: Schema<'_>) -> String {
 /// ```
 pub fn explained(path: &str, pod: Schema<'_>) -> Result<String, String> {
     let mut steps: Vec<&str> = path.split('.').map(|step| step.split('[').next().unwrap_or(step)).collect();
-    let named =
-        steps.first().and_then(|first| KINDS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(first)));
-    if let Some((kind, table)) = named {
+    if let Some(resource) = steps.first().and_then(|first| of_kind(first)) {
         steps.remove(0);
-        return describe(kind, table, &steps, pod);
+        return describe(resource, &steps, pod);
     }
-    let [(rule, rules), (settings, table), _] = KINDS;
-    describe(rule, rules, &steps, pod)
-        .or_else(|unknown| describe(settings, table, &steps, pod).map_err(|_| unknown))
+    describe(CustomResource::Injection, &steps, pod)
+        .or_else(|unknown| describe(CustomResource::InjectorSettings, &steps, pod).map_err(|_| unknown))
 }
 
 /// Whether `text` is meant as the path of a field: it starts with a kind, or with a field of a document.
 pub fn is_path(text: &str) -> bool {
     let first = text.split(['.', '[']).next().unwrap_or_default();
-    INJECTION.field(first).is_some() || KINDS.iter().any(|(kind, _)| kind.eq_ignore_ascii_case(first))
+    INJECTION.field(first).is_some() || of_kind(first).is_some()
+}
+
+fn of_kind(kind: &str) -> Option<CustomResource> {
+    CustomResource::ALL.into_iter().find(|resource| resource.kind().eq_ignore_ascii_case(kind))
 }
 
 /// A place in the format, or in a fragment of a pod.
@@ -88,21 +82,17 @@ impl Place<'_> {
     }
 }
 
-fn describe(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>) -> Result<String, String> {
-    let mut place = Place::Map(table);
-    let mut at = format!("an {kind}");
+fn describe(resource: CustomResource, steps: &[&str], pod: Schema<'_>) -> Result<String, String> {
+    let kind = resource.kind();
+    let mut place = Place::Map(resource.table());
     let mut text = format!("KIND:     {kind}\nVERSION:  {API_VERSION}\n");
     let mut last = None;
-    for step in steps {
-        let (next, field) = below(&place, step, &at, pod)?;
-        at = if last.is_none() {
-            format!("`{step}` of {at}")
-        } else {
-            at.replacen('`', "", 1).replacen('`', &format!(".{step}`"), 1)
+    for (index, step) in steps.iter().enumerate() {
+        let at = match steps.get(..index).unwrap_or_default() {
+            [] => format!("an {kind}"),
+            path => format!("`{}` of an {kind}", path.join(".")),
         };
-        if !at.starts_with('`') {
-            at.insert(0, '`');
-        }
+        let (next, field) = below(&place, step, &at, pod)?;
         place = next;
         last = Some((*step, field));
     }
@@ -118,8 +108,8 @@ fn describe(kind: &str, table: &'static Table, steps: &[&str], pod: Schema<'_>) 
     if let Place::Pod { path, .. } = &place {
         text += &format!("\nIt is a field of a pod: kubectl explain {path}\n");
     }
-    let is_namespaced = std::ptr::eq(table, &NAMESPACED);
-    let fields = place.table().into_iter().flat_map(|table| table.supported_in(is_namespaced));
+    let table = place.table().into_iter();
+    let fields = table.flat_map(|table| table.supported_in(resource.is_namespaced()));
     let lines = fields.map(|field| {
         let required = if field.required { " -required-" } else { "" };
         format!("  {}\t<{}>{required}\n    {}\n", field.name, type_name(field.kind, pod), field.about)
@@ -255,7 +245,7 @@ fn words(kind: Kind) -> Option<Vec<&'static str>> {
 /// The type in kubectl's words; of one of a few words, the words.
 fn type_name(kind: Kind, pod: Schema<'_>) -> String {
     match kind {
-        Kind::Text => "string".to_owned(),
+        Kind::Text | Kind::TextOrExpression => "string".to_owned(),
         Kind::Expression => "string in CEL".to_owned(),
         Kind::Boolean => "boolean".to_owned(),
         Kind::Integer(..) => "integer".to_owned(),

@@ -7,7 +7,7 @@ use vestibule_patch::{List, Schema};
 
 use crate::format::{self, Field, Kind, Table};
 use crate::pod;
-use crate::well_known::API_VERSION;
+use crate::well_known::{API_VERSION, CustomResource};
 use crate::yaml;
 
 /// The JSON Schema (draft 2020-12) of rule documents, generated from the tables that the reader uses. `pod` is the
@@ -23,22 +23,22 @@ use crate::yaml;
 pub fn json(pod: Schema<'_>) -> String {
     let (definitions, tables, types) = (Map::new(), HashMap::new(), HashMap::new());
     let mut writer = Writer { pod, namespaced: false, definitions, tables, types };
-    let rule = writer.table(&format::INJECTION);
-    let settings = writer.table(&format::SETTINGS_DOCUMENT);
-    writer.namespaced = true;
-    let namespaced = writer.table(&format::NAMESPACED);
-    let is = |kind: &str| json!({"properties": {"kind": {"const": kind}}, "required": ["kind"]});
+    let [rule, settings, namespaced] = CustomResource::ALL.map(|resource| {
+        writer.namespaced = resource.is_namespaced();
+        writer.table(resource.table())
+    });
+    let is = |resource: CustomResource| json!({"properties": {"kind": {"const": resource.kind()}}, "required": ["kind"]});
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("Rules of {API_VERSION}"),
         "type": "object",
         "properties": {
             "apiVersion": {"const": API_VERSION},
-            "kind": {"enum": ["Injection", "InjectorSettings", "NamespacedInjection"]},
+            "kind": {"enum": CustomResource::ALL.map(CustomResource::kind)},
         },
-        "if": is("InjectorSettings"),
+        "if": is(CustomResource::InjectorSettings),
         "then": settings,
-        "else": {"if": is("NamespacedInjection"), "then": namespaced, "else": rule},
+        "else": {"if": is(CustomResource::NamespacedInjection), "then": namespaced, "else": rule},
         "$defs": writer.definitions,
     });
     format!("{schema:#}\n")
@@ -105,14 +105,11 @@ impl<'t> Writer<'t> {
         match kind {
             Kind::Text | Kind::Expression => text(),
             Kind::Boolean => json!({"type": "boolean"}),
-            Kind::Integer(..) => json!({"type": "integer"}),
+            Kind::TextOrExpression => json!({"anyOf": [text(), expression()]}),
+            Kind::Integer(least, most) => integer(least, most),
             Kind::Word(words) => json!({"enum": words.keywords()}),
             Kind::Map(table) => self.table(table),
             Kind::List(item) => json!({"type": "array", "items": self.kind(*item)}),
-            // Values of labels and similar maps may be expressions.
-            Kind::Entries(Kind::Text) => {
-                json!({"type": "object", "additionalProperties": {"anyOf": [text(), expression()]}})
-            }
             Kind::Entries(value) => json!({"type": "object", "additionalProperties": self.kind(*value)}),
             Kind::Either(kinds) => {
                 json!({"anyOf": kinds.iter().map(|kind| self.kind(*kind)).collect::<Vec<_>>()})
@@ -164,6 +161,18 @@ impl<'t> Writer<'t> {
         }
         reference(self.types.get(&address))
     }
+}
+
+/// A whole number within these bounds.
+pub(crate) fn integer(least: i64, most: i64) -> Value {
+    let mut schema = json!({"type": "integer"});
+    if least > i64::MIN {
+        schema["minimum"] = least.into();
+    }
+    if most < i64::MAX {
+        schema["maximum"] = most.into();
+    }
+    schema
 }
 
 /// Whether one expression may give the whole list.

@@ -13,7 +13,7 @@ pub fn name(text: &str) -> Result<(), &'static str> {
     fine.then_some(()).ok_or("1 to 63 lower-case letters, digits and `-`, which neither starts nor ends it")
 }
 
-/// Whether `text` can be the key of a label or an annotation: an optional DNS prefix, `/`, and a name.
+/// Whether `text` can be the key of a label: an optional DNS prefix, `/`, and a name.
 ///
 /// # Errors
 /// A description of valid text.
@@ -28,6 +28,11 @@ pub fn label_key(text: &str) -> Result<(), &'static str> {
     (prefix.is_none_or(dns) && !name.is_empty() && label_value(name).is_ok())
         .then_some(())
         .ok_or("a name of at most 63 letters, digits, `-`, `_` and `.`, perhaps after a DNS name and `/`")
+}
+
+/// Keys of annotations. Unlike that of a label, the prefix may have capital letters.
+pub(crate) fn annotation_key(text: &str) -> Result<(), &'static str> {
+    label_key(&text.to_lowercase())
 }
 
 /// Whether `text` is a label of a DNS name, of any length.
@@ -90,7 +95,7 @@ pub(crate) fn quantity(text: &str) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::{
-        label_key as key, label_value as label, name, port, quantity, variable,
+        annotation_key as annotation, label_key as key, label_value as label, name, port, quantity, variable,
         variable_references as references,
     };
 
@@ -110,6 +115,7 @@ mod tests {
         assert!(["a.", "_a", "a b"].iter().all(|text| label(text).is_err()));
         assert!(key("example.com/a").is_ok() && key("a").is_ok());
         assert!(["", "/a", "a/", "a/b/c", "Ex.com/a", ".com/a"].iter().all(|text| key(text).is_err()));
+        assert!(annotation("Ex.com/a").is_ok() && annotation("a b").is_err());
         assert!(variable("A.b-c").is_ok() && variable("A=b").is_err() && variable("").is_err());
         assert!(port("http").is_ok() && port("80").is_err() && port("a--b").is_err());
         assert!(quantity("64Mi").is_ok() && quantity("64MiB").is_err());

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub use crate::diagnostic::Position;
 use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
-pub(crate) use line::{line_start, starts_line};
+pub(crate) use line::{line_break, line_end, line_start, starts_line};
 pub use node::{Entry, Node, Scalar, Value};
 pub(crate) use node::{quote, write_quoted};
 use parse::Documents;

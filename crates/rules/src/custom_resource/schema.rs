@@ -5,7 +5,7 @@ use vestibule_patch::{List, Schema};
 
 use super::validation;
 use crate::format::{self, Field, Kind, Table};
-use crate::schema::is_list_of_values;
+use crate::schema::{integer, is_list_of_values};
 
 /// Writes schemas without references, which a CustomResourceDefinition cannot have.
 pub(super) struct Writer<'t> {
@@ -41,18 +41,8 @@ impl Writer<'_> {
     }
 
     fn fields(&self, table: &'static Table) -> Map<String, Value> {
-        // The values of labels and annotations that a rule adds may be expressions.
-        let is_computed = |field: &Field| {
-            std::ptr::eq(table, &format::POD) && matches!(field.kind, Kind::Entries(Kind::Text))
-        };
-        let schema = |field: &'static Field| {
-            let mut schema = self.field(field);
-            if is_computed(field) {
-                schema["additionalProperties"] = anything();
-            }
-            (field.name.to_owned(), schema)
-        };
-        table.supported_in(self.namespaced).map(schema).collect()
+        let fields = table.supported_in(self.namespaced);
+        fields.map(|field| (field.name.to_owned(), self.field(field))).collect()
     }
 
     fn field(&self, field: &'static Field) -> Value {
@@ -66,13 +56,8 @@ impl Writer<'_> {
             Kind::Text | Kind::Expression => json!({"type": "string"}),
             Kind::Boolean => json!({"type": "boolean"}),
             Kind::Integer(least, most) => {
-                let mut schema = json!({"type": "integer", "format": "int64"});
-                if least > i64::MIN {
-                    schema["minimum"] = least.into();
-                }
-                if most < i64::MAX {
-                    schema["maximum"] = most.into();
-                }
+                let mut schema = integer(least, most);
+                schema["format"] = "int64".into();
                 schema
             }
             Kind::Word(words) => json!({"type": "string", "enum": words.keywords()}),
@@ -82,7 +67,7 @@ impl Writer<'_> {
             }
             Kind::Entries(value) => json!({"type": "object", "additionalProperties": self.kind(*value)}),
             // A structural schema cannot have two types.
-            Kind::Either(_) => anything(),
+            Kind::Either(_) | Kind::TextOrExpression => anything(),
             Kind::Fragment(path, ours) => {
                 let below = path.iter().fold(self.pod, |schema, member| schema.field(member));
                 self.fragment(path, below, ours)
@@ -113,11 +98,9 @@ impl Writer<'_> {
                 continue;
             }
             let below = schema.field(field.name);
-            let mut below = match below.list() {
-                _ if is_list_of_values(below) => anything(),
-                List::Unknown => anything(),
-                _ => json!({"type": "array", "items": anything()}),
-            };
+            let is_list_of_items = below.list() != List::Unknown && !is_list_of_values(below);
+            let mut below =
+                if is_list_of_items { json!({"type": "array", "items": anything()}) } else { anything() };
             below["description"] = about_of_pod_field(path, field.name).into();
             fields.insert(field.name.to_owned(), below);
         }

@@ -69,7 +69,7 @@ impl<'d> Checker<'d> {
 
     // Recursion is bounded by MAX_DEPTH of the parser. Each kind of node has its own method, so that a level takes little of
     // the stack.
-    pub(super) fn of(&mut self, node: &mut Node) -> Type {
+    pub(super) fn type_of(&mut self, node: &mut Node) -> Type {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
         let at = node.at;
@@ -92,7 +92,7 @@ impl<'d> Checker<'d> {
             Part::Choice(parts) => {
                 let [condition, one, other] = parts.as_mut();
                 self.truth(condition);
-                self.of(one).or(self.of(other))
+                self.type_of(one).or(self.type_of(other))
             }
             Part::List(items) => self.list(items),
             Part::Map(entries) => self.map(entries),
@@ -158,7 +158,7 @@ impl<'d> Checker<'d> {
         let found = match member {
             Some(member) => member,
             None => {
-                let of = self.of(of);
+                let of = self.type_of(of);
                 self.field_of(&of, name)
             }
         };
@@ -215,7 +215,7 @@ impl<'d> Checker<'d> {
 
     /// The type of a condition.
     fn truth(&mut self, node: &mut Node) -> Type {
-        let given = self.of(node);
+        let given = self.type_of(node);
         if !matches!(given, Type::Bool | Type::Any | Type::Never) {
             self.mistyped(format!("a condition is true or false, and this is {}", given.words()), "");
         }
@@ -233,7 +233,7 @@ impl<'d> Checker<'d> {
     fn map(&mut self, entries: &mut [Entry]) -> Type {
         let mut members = Vec::new();
         for entry in entries {
-            let key = self.of(&mut entry.key);
+            let key = self.type_of(&mut entry.key);
             self.want(Argument::Text, &key, "the key of a map");
             let value = self.element(&mut entry.value, entry.optional);
             members.extend(entry.key.as_text().map(|name| (name.to_owned(), value)));
@@ -243,14 +243,14 @@ impl<'d> Checker<'d> {
 
     /// The type of an item or a member. For an optional item or member, the type of its content.
     fn element(&mut self, node: &mut Node, optional: bool) -> Type {
-        match self.of(node) {
+        match self.type_of(node) {
             Type::Optional(inner) if optional => *inner,
             known => known,
         }
     }
 
     fn loop_type(&mut self, written: &mut Loop) -> Type {
-        let item = match self.of(&mut written.range) {
+        let item = match self.type_of(&mut written.range) {
             Type::List(item) => *item,
             Type::Map(_) => Type::Text,
             Type::Any | Type::Never => Type::Any,
@@ -262,7 +262,7 @@ impl<'d> Checker<'d> {
         self.locals.push((written.item.clone(), item));
         self.truth(&mut written.condition);
         let found = match &mut written.result {
-            LoopResult::List(value) => Type::list(self.of(value)),
+            LoopResult::List(value) => Type::list(self.type_of(value)),
             LoopResult::All | LoopResult::Any | LoopResult::One => Type::Bool,
         };
         self.locals.pop();

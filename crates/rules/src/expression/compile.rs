@@ -26,7 +26,7 @@ impl Expression {
             .map_err(|error| vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())])?;
         let mut checker = Checker::new(declared);
         let parsed = parse::parse(text).map(|mut tree| {
-            let result = checker.of(&mut tree);
+            let result = checker.type_of(&mut tree);
             (tree, result)
         });
         let (depth, reads, mut findings) = (checker.deepest, checker.reads, checker.findings);
@@ -62,9 +62,16 @@ impl Expression {
         if findings.is_empty() {
             return Err(vec![too_large(source, node)]);
         }
-        Err(diagnostics(source, node, findings, |index| {
-            index < places && declared.total.look_through(source.text.len()).is_ok()
-        }))
+        let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
+        let diagnostic = |(index, finding): (usize, Finding)| {
+            let mut at = node.at();
+            if index < places && declared.total.look_through(source.text.len()).is_ok() {
+                at = locate::locate(&source.text, start, text, finding.at);
+                at.line += source.lines_before;
+            }
+            source.error(finding.code, at, finding.message).with_help(finding.help)
+        };
+        Err(findings.into_iter().take(MAX_FINDINGS).enumerate().map(diagnostic).collect())
     }
 }
 
@@ -76,26 +83,4 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
     );
     let finding = source.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
-}
-
-/// Diagnostics of `findings` in the text of `node`. Findings for which `is_located` holds point to their place in
-/// the text, the others to its start.
-fn diagnostics(
-    source: &Arc<Source>,
-    node: &Node,
-    findings: Vec<Finding>,
-    is_located: impl Fn(usize) -> bool,
-) -> Vec<Diagnostic> {
-    let start = Position { line: node.at().line.saturating_sub(source.lines_before), ..node.at() };
-    let text = node.as_text().unwrap_or_default();
-    let diagnostics = findings.into_iter().take(MAX_FINDINGS).enumerate().map(|(index, finding)| {
-        let mut at = node.at();
-        if is_located(index) {
-            at = locate::locate(&source.text, start, text, finding.at);
-            at.line += source.lines_before;
-        }
-        let diagnostic = source.error(finding.code, at, finding.message);
-        if finding.help.is_empty() { diagnostic } else { diagnostic.with_help(finding.help) }
-    });
-    diagnostics.collect()
 }

@@ -11,7 +11,7 @@ use super::operators::{self, Operator};
 use super::scope::Scope;
 use super::tree::{Access, Call, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::kind;
-use super::values::{as_optional, keys, list, map, optional};
+use super::values::{as_optional, content, keys, list, map, optional};
 
 /// One evaluation of one expression.
 pub(super) struct Interpreter<'e> {
@@ -242,9 +242,7 @@ impl<'e> Interpreter<'e> {
 
     /// The value of `value[key]`; an optional stands for its content.
     fn at(&self, value: &Value, key: &Value) -> Result<Option<Value>> {
-        if let Some(inner) = as_optional(value) {
-            return inner.map_or(Ok(None), |inner| self.at(inner, key));
-        }
+        let Some(value) = content(value) else { return Ok(None) };
         match (value, key) {
             (Value::Map(map), key) => Ok(operators::member(map, key, &self.scope.budget)?.cloned()),
             (Value::List(items), Value::Int(index)) => {
@@ -265,9 +263,7 @@ fn present(optional: bool, value: Value) -> Option<Value> {
 
 /// The field `name`; an optional stands for its content.
 fn field(value: &Value, name: &str) -> Result<Option<Value>> {
-    if let Some(inner) = as_optional(value) {
-        return inner.map_or(Ok(None), |inner| field(inner, name));
-    }
+    let Some(value) = content(value) else { return Ok(None) };
     match value {
         Value::Map(map) => Ok(map.map.get(&Key::from(name)).cloned()),
         other => Err(EvaluationError::failed(format!("{} has no field `{name}`", kind(other)))),

@@ -7,7 +7,7 @@ use super::error::EvaluationError;
 use super::interpret::Interpreter;
 use super::scope::Scope;
 use super::types::{Mismatch, Type, kind};
-use super::values::{as_optional, keys};
+use super::values::{content, keys};
 
 /// The field of an item that repeats it.
 pub(crate) const FOR_EACH: &str = "forEach";
@@ -43,12 +43,8 @@ impl Expression {
         size: usize,
     ) -> Result<Vec<Value>, EvaluationError> {
         let value = Interpreter::new(scope).value(&self.tree)?;
-        let value = match as_optional(&value) {
-            Some(None) => return Ok(Vec::new()),
-            Some(Some(inner)) => inner.clone(),
-            None => value,
-        };
-        let length = match &value {
+        let Some(value) = content(&value) else { return Ok(Vec::new()) };
+        let length = match value {
             Value::List(items) => items.len(),
             Value::Map(map) => map.map.len(),
             other => return Err(EvaluationError::failed(format!("{WANTED} {}", kind(other)))),
@@ -57,9 +53,9 @@ impl Expression {
             let message = format!("`forEach` goes over {length} values, and may go over {MAX_EACH}");
             return Err(EvaluationError::failed(message));
         }
-        scope.budget.read(&value)?;
+        scope.budget.read(value)?;
         scope.budget.copies(length, size)?;
-        Ok(match &value {
+        Ok(match value {
             Value::List(items) => items.to_vec(),
             Value::Map(map) => keys(map),
             _ => Vec::new(),

@@ -1,4 +1,4 @@
-//! Regular expressions, with the cost of compiling them and of searching.
+//! Regular expressions of RE2, with the cost of compiling them and of searching.
 
 use regex::{Regex, RegexBuilder};
 use regex_automata::nfa::thompson::NFA;
@@ -11,7 +11,7 @@ const MAX_SIZE: usize = 256 * 1024;
 /// The steps for compiling the shortest pattern.
 const COMPILING: usize = 8_000;
 
-/// The steps for a class of Unicode such as `\w`, whose ranges are looked up, folded and compiled.
+/// The steps for a class of Unicode such as `\pL`, whose ranges are looked up, folded and compiled.
 const CLASS: usize = 4_500;
 
 /// The steps for a byte of the pattern; more with flags such as `(?i)`, which fold every range.
@@ -38,6 +38,7 @@ impl Pattern {
         spend: impl Fn(usize) -> Result<(), EvaluationError>,
     ) -> Result<Self, EvaluationError> {
         spend(parse_cost(text))?;
+        let text = &in_syntax_of_library(text);
         let too_large = || EvaluationError::failed("the pattern grows too large");
         let config = NFA::config().nfa_size_limit(Some(MAX_SIZE));
         let states = match NFA::compiler().configure(config).build(text) {
@@ -70,11 +71,63 @@ impl Pattern {
 
 /// The steps for compiling `text`, without the states of the automaton.
 fn parse_cost(text: &str) -> usize {
-    let is_class = |pair: &&[u8]| {
-        matches!(pair, [b'\\', b'p' | b'P' | b'w' | b'W' | b'd' | b'D' | b's' | b'S' | b'b' | b'B'])
-    };
+    let is_class = |pair: &&[u8]| matches!(pair, [b'\\', b'p' | b'P']);
     let classes = text.as_bytes().windows(2).filter(is_class).count();
     let flags = text.split("(?").skip(1).any(|behind| !behind.starts_with([':', 'P', '<']));
     let byte = if flags { FOLDED_BYTE } else { BYTE };
     COMPILING.saturating_add(classes.saturating_mul(CLASS)).saturating_add(text.len().saturating_mul(byte))
+}
+
+/// The pattern `text` of RE2, which the API server uses, as the library reads it. In RE2 `\d`, `\w`, `\s` and `\b` are about
+/// ASCII alone, and `[`, `&` and `~` stand for themselves within a class.
+fn in_syntax_of_library(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    let mut in_class = false;
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let (token, replacement) = match letter {
+            '\\' => {
+                let length = rest.chars().take(2).map(char::len_utf8).sum();
+                let token = rest.get(..length).unwrap_or(rest);
+                (token, ascii_class(token).unwrap_or(token))
+            }
+            // The first `]` of a class is an item of it.
+            '[' if !in_class => {
+                in_class = true;
+                let starts = ["[^]", "[]", "[^", "["];
+                let start = starts.into_iter().find(|start| rest.starts_with(start)).unwrap_or("[");
+                (start, start)
+            }
+            '[' if rest.starts_with("[:") => {
+                let named = rest.split_inclusive(":]").next().unwrap_or(rest);
+                (named, named)
+            }
+            '[' if in_class => ("[", r"\["),
+            '&' if in_class => ("&", r"\&"),
+            '~' if in_class => ("~", r"\~"),
+            _ => {
+                in_class &= letter != ']';
+                let token = rest.get(..letter.len_utf8()).unwrap_or(rest);
+                (token, token)
+            }
+        };
+        pattern.push_str(replacement);
+        rest = rest.get(token.len()..).unwrap_or_default();
+    }
+    pattern
+}
+
+/// A class or an assertion about letters, for ASCII alone.
+fn ascii_class(escape: &str) -> Option<&'static str> {
+    Some(match escape {
+        r"\d" => "[0-9]",
+        r"\D" => "[^0-9]",
+        r"\w" => "[0-9A-Za-z_]",
+        r"\W" => "[^0-9A-Za-z_]",
+        r"\s" => r"[\t\n\f\r ]",
+        r"\S" => r"[^\t\n\f\r ]",
+        r"\b" => r"(?-u:\b)",
+        r"\B" => r"(?-u:\B)",
+        _ => return None,
+    })
 }

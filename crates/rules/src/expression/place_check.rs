@@ -3,7 +3,7 @@
 use super::compiled::Expression;
 use super::error::EvaluationError;
 use super::result::{overlay, whole_map};
-use super::types::{Mismatch, Type};
+use super::types::{Argument, Mismatch, Type};
 use crate::overlay::Overlay;
 use crate::pod;
 
@@ -33,13 +33,12 @@ impl Expression {
         let sentence = match &self.result {
             _ if self.gives_map => map_example(&self.result, &self.field).err()?.sentence(),
             given if text_example(given).is_some() => return None,
-            given @ (Type::Opaque | Type::Duration) => message(given.words()),
+            given @ (Type::Opaque | Type::Address | Type::Duration) => message(given.words()),
             given => overlay(&given.sample()?, &self.field).err()?.sentence(),
         };
         let message = sentence.split_once("; ").map_or(sentence.as_str(), |(message, _)| message).to_owned();
-        let has_values = matches!(self.result, Type::Map(_) | Type::Null | Type::List(_) | Type::Optional(_));
-        let single = !self.gives_map && !has_values;
-        Some(Mismatch { message, help: if single { "string" } else { "" } })
+        let has_text = !self.gives_map && Argument::Single.takes(&self.result);
+        Some(Mismatch { message, help: if has_text { "string" } else { "" } })
     }
 }
 

@@ -8,7 +8,7 @@ use super::error::EvaluationError;
 use super::interpret::Interpreter;
 use super::scope::Scope;
 use super::types::kind;
-use super::values::as_optional;
+use super::values::content;
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::syntax;
@@ -45,9 +45,9 @@ impl Expression {
 
 /// The overlay for the field `name`: a single value or a list of single values. `None` leaves the field out.
 pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
-    match (as_optional(result), result) {
-        (Some(inner), _) => inner.map_or(Ok(None), |inner| overlay(inner, name)),
-        (None, Value::List(items)) => {
+    match content(result) {
+        None => Ok(None),
+        Some(Value::List(items)) => {
             if items.len() > MAX_ITEMS {
                 return Err(EvaluationError::failed(format!(
                     "`{name}` would get more than {MAX_ITEMS} items"
@@ -56,16 +56,16 @@ pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Eva
             let items = items.iter().map(|item| single(item, name)).collect::<Result<Vec<_>, _>>()?;
             Ok(Some(Overlay::List(items)))
         }
-        (None, other) => single(other, name).map(Some),
+        Some(other) => single(other, name).map(Some),
     }
 }
 
 /// The overlay for the field `name` that holds a map or an object. `None` leaves the field out.
 pub(super) fn whole_map(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
-    match (as_optional(result), result) {
-        (Some(inner), _) => inner.map_or(Ok(None), |inner| whole_map(inner, name)),
-        (None, Value::Map(map)) => members(map, name).map(Some),
-        (None, other) => {
+    match content(result) {
+        None => Ok(None),
+        Some(Value::Map(map)) => members(map, name).map(Some),
+        Some(other) => {
             Err(EvaluationError::failed(format!("`{name}` wants a map, and this is {}", kind(other))))
         }
     }
@@ -85,11 +85,16 @@ fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
             return Err(EvaluationError::failed("the keys of a map are text; `string()` makes them text"));
         };
         let key = key.to_string();
-        if matches!(name, "annotations" | "labels" | "limits" | "matchLabels" | "nodeSelector" | "requests") {
-            syntax::label_key(&key)
-                .map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
-        }
-        let value = if pod::is_text_map(name) { text_member(value, name) } else { member(value, &key) };
+        let checked = match name {
+            "annotations" => syntax::annotation_key(&key),
+            "labels" | "limits" | "matchLabels" | "nodeSelector" | "requests" => syntax::label_key(&key),
+            _ => Ok(()),
+        };
+        checked.map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
+        let value = match content(value) {
+            Some(value) if pod::is_text_map(name) => single(value, name).map(Some),
+            _ => member(value, &key),
+        };
         found.extend(value?.map(|value| (key, value)));
     }
     let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
@@ -99,34 +104,26 @@ fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
     Ok(Overlay::map(found))
 }
 
-/// A member of a map from text to text.
-fn text_member(value: &Value, map: &str) -> Result<Option<Overlay>, EvaluationError> {
-    match as_optional(value) {
-        Some(inner) => inner.map_or(Ok(None), |inner| text_member(inner, map)),
-        None => single(value, map).map(Some),
-    }
-}
-
 /// The member `name` of an object. An empty list, and an empty map of texts, are left out, as in the text of a rule.
 fn member(value: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
-    match (as_optional(value), value) {
-        (Some(inner), _) => inner.map_or(Ok(None), |inner| member(inner, name)),
-        (None, Value::Map(map)) => {
+    let Some(value) = content(value) else { return Ok(None) };
+    match value {
+        Value::Map(map) => {
             let map = members(map, name)?;
             Ok(Some(map).filter(|map| !pod::is_text_map(name) || !map.members().is_empty()))
         }
-        (None, _) if pod::is_text_map(name) => whole_map(value, name),
-        (None, Value::List(items)) => {
+        _ if pod::is_text_map(name) => whole_map(value, name),
+        Value::List(items) => {
             let mut found = Vec::new();
             for item in items.iter() {
                 found.extend(member(item, name)?);
             }
             Ok(Some(Overlay::List(found)).filter(|list| !list.items().is_empty()))
         }
-        (None, Value::Null) => {
+        Value::Null => {
             Err(EvaluationError::failed("a member of a map is null; `optional.none()` leaves it out"))
         }
-        (None, other) => single(other, name).map(Some),
+        other => single(other, name).map(Some),
     }
 }
 

@@ -32,8 +32,10 @@ pub(crate) enum Type {
     Null,
     /// A map, with the members that are known.
     Map(Vec<(String, Type)>),
-    /// A quantity, a version, an address or a URL.
+    /// A quantity, a version or a URL, of which no function makes text.
     Opaque,
+    /// An IP address or a network of them.
+    Address,
     List(Box<Type>),
     Optional(Box<Type>),
 }
@@ -116,7 +118,7 @@ impl Type {
     /// An example of a value.
     pub(super) fn sample(&self) -> Option<Value> {
         Some(match self {
-            Self::Any | Self::Never | Self::Opaque | Self::Duration => return None,
+            Self::Any | Self::Never | Self::Opaque | Self::Address | Self::Duration => return None,
             Self::Bool => Value::Bool(true),
             Self::Int => Value::Int(1),
             Self::Uint => Value::UInt(1),
@@ -145,7 +147,8 @@ impl Type {
             Self::Duration => "a duration",
             Self::Null => "null",
             Self::Map(_) => "a map",
-            Self::Opaque => "a quantity, a version or an address",
+            Self::Opaque => "a quantity, a version or a URL",
+            Self::Address => "an address",
             Self::List(_) => "a list",
             Self::Optional(_) => "optional",
         }

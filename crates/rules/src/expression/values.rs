@@ -71,6 +71,15 @@ pub(super) fn as_optional(value: &Value) -> Option<Option<&Value>> {
     <&OptionalValue>::try_from(value).ok().map(OptionalValue::value)
 }
 
+/// The value without the optionals around it; `None` where one of them is empty.
+// Recursion is bounded by the depth of an expression.
+pub(super) fn content(value: &Value) -> Option<&Value> {
+    match as_optional(value) {
+        Some(inner) => content(inner?),
+        None => Some(value),
+    }
+}
+
 /// The value, if it is an opaque value of type `T`.
 pub(super) fn as_opaque<T: Opaque>(value: &Value) -> Option<&T> {
     let Value::Opaque(opaque) = value else { return None };

@@ -1,6 +1,7 @@
 //! One-line examples of the format, for messages about values of the wrong kind.
 
-use super::{Collection, Field, INJECTION, Kind, SETTINGS_DOCUMENT, Table};
+use super::{Collection, Field, Kind, Table};
+use crate::well_known::CustomResource;
 
 /// An example on one line of YAML for the field that messages call `what`. For a
 /// list field that wants a map, the example is one item.
@@ -15,13 +16,9 @@ pub(crate) fn example_in_pod(name: &str, wanted: Collection) -> Option<String> {
 }
 
 fn example_of(name: &str, wanted: Collection, counts: impl Fn(&Field) -> bool) -> Option<String> {
-    let mut named = Vec::new();
-    let mut seen = Vec::new();
-    for table in [&INJECTION, &SETTINGS_DOCUMENT] {
-        collect(table, name, &mut seen, &mut named);
-    }
-    let examples: Vec<String> =
-        named.into_iter().filter(|field| counts(field)).filter_map(Field::example_text).collect();
+    let fields = tables().into_iter().flat_map(Table::supported);
+    let named = fields.filter(|field| field.name == name && counts(field));
+    let examples: Vec<String> = named.filter_map(Field::example_text).collect();
     let starting_with = |begin: char| examples.iter().find(|example| example.starts_with(begin));
     match wanted {
         Collection::List => starting_with('[').cloned(),
@@ -32,17 +29,17 @@ fn example_of(name: &str, wanted: Collection, counts: impl Fn(&Field) -> bool) -
     }
 }
 
-/// Collects the fields called `name`, outer tables first.
-fn collect(table: &'static Table, name: &str, seen: &mut Vec<&'static str>, named: &mut Vec<&'static Field>) {
-    // Several fields may use one table, which is visited once. The example identifies a table.
-    if seen.contains(&table.example) {
-        return;
+/// The tables of all documents, outer tables first. Several fields may use one table.
+fn tables() -> Vec<&'static Table> {
+    fn collect(table: &'static Table, found: &mut Vec<&'static Table>) {
+        if !found.iter().any(|known| std::ptr::eq(*known, table)) {
+            found.push(table);
+            table.supported().flat_map(|field| field.kind.tables()).for_each(|below| collect(below, found));
+        }
     }
-    seen.push(table.example);
-    named.extend(table.supported().filter(|field| field.name == name));
-    for below in table.supported().flat_map(|field| field.kind.tables()) {
-        collect(below, name, seen, named);
-    }
+    let mut found = Vec::new();
+    CustomResource::ALL.into_iter().for_each(|resource| collect(resource.table(), &mut found));
+    found
 }
 
 impl Field {
@@ -74,6 +71,7 @@ impl Kind {
             Self::Word(words) => words.keywords().first().map(|word| (*word).to_owned()),
             Self::Text
             | Self::Expression
+            | Self::TextOrExpression
             | Self::Boolean
             | Self::Integer(..)
             | Self::Entries(_)
@@ -87,22 +85,6 @@ mod tests {
     use super::*;
     use crate::yaml::{self, Node};
 
-    /// Every table, and every field that holds a list or a map.
-    fn all() -> (Vec<&'static Table>, Vec<&'static Field>) {
-        fn walk(table: &'static Table, tables: &mut Vec<&'static Table>) {
-            if !tables.iter().any(|known| std::ptr::eq(*known, table)) {
-                tables.push(table);
-                let below = table.fields.iter().flat_map(|field| field.kind.tables());
-                below.for_each(|table| walk(table, tables));
-            }
-        }
-        let mut tables = Vec::new();
-        walk(&INJECTION, &mut tables);
-        walk(&SETTINGS_DOCUMENT, &mut tables);
-        let fields = tables.iter().flat_map(|table| table.supported()).collect();
-        (tables, fields)
-    }
-
     fn read(text: &str) -> Node {
         yaml::read("example", text)
             .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
@@ -113,7 +95,9 @@ mod tests {
 
     fn conforms(kind: Kind, node: &Node) -> bool {
         match kind {
-            Kind::Text | Kind::Expression | Kind::Boolean | Kind::Integer(..) => node.as_text().is_some(),
+            Kind::Text | Kind::Expression | Kind::TextOrExpression | Kind::Boolean | Kind::Integer(..) => {
+                node.as_text().is_some()
+            }
             Kind::Word(words) => node.as_text().is_some_and(|text| words.keywords().contains(&text)),
             Kind::Map(table) => of_table(table, node),
             Kind::List(item) => {
@@ -136,7 +120,8 @@ mod tests {
 
     #[test]
     fn every_example_is_valid() {
-        let (tables, fields) = all();
+        let tables = tables();
+        let fields: Vec<&Field> = tables.iter().flat_map(|table| table.supported()).collect();
         assert!(tables.len() > 25 && fields.len() > 80);
         let of_pods = ["an item", "a sidecar", "an init container", "`pod.spec`"];
         for table in tables.iter().filter(|table| !of_pods.contains(&table.what)) {

@@ -1,16 +1,15 @@
 //! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
 use super::{
-    Choice, Field, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, text, text_map,
-    texts, word,
+    Choice, Field, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, text, texts, word,
 };
 
 pub(crate) static POD: Table = Table {
     what: "`pod`",
     example: "{labels: {team: blue}}",
     fields: &[
-        text_map("labels", "Labels of the pod.").example("{team: blue}"),
-        text_map("annotations", "Annotations of the pod.").example("{example.com/team: blue}"),
+        field("labels", COMPUTED_TEXTS, "Labels of the pod.").example("{team: blue}"),
+        field("annotations", COMPUTED_TEXTS, "Annotations of the pod.").example("{example.com/team: blue}"),
         fragment(
             "spec",
             &["spec"],
@@ -20,6 +19,8 @@ pub(crate) static POD: Table = Table {
         .example("{priorityClassName: high}"),
     ],
 };
+
+const COMPUTED_TEXTS: Kind = Kind::Entries(&Kind::TextOrExpression);
 
 /// The fields that the format adds to the specification of a pod, and those that belong elsewhere in a rule.
 pub(crate) static POD_SPEC: Table = Table {

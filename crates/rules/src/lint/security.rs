@@ -32,7 +32,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
         for mount in container.items("volumeMounts") {
             let secret = mount.text("name").filter(|name| secrets.contains(name));
             if let Some(name) = secret
-                && mount.text("readOnly") != Some("true")
+                && mount.flag("readOnly") != Some(true)
             {
                 let message = format!("the secret in `{name}` is not mounted `readOnly`");
                 let help = "write `readOnly: true`: the mount is read-only anyway, and scanners look for it";
@@ -40,7 +40,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             }
         }
         let privileged = container.find(&["securityContext", "privileged"]);
-        if let Some(node) = privileged.filter(|node| node.as_text() == Some("true")) {
+        if let Some(node) = privileged.filter(|node| node.parsed() == Some(true)) {
             let message = "a privileged container has full access to the node".to_owned();
             findings.push(linted.warning(
                 &NODE_ACCESS,
@@ -52,7 +52,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     }
     let spec = linted.spec.find(&["pod", "spec"]);
     for entry in spec.and_then(Node::as_map).unwrap_or_default() {
-        if NODE.contains(&entry.key.as_str()) && entry.value.as_text() == Some("true") {
+        if NODE.contains(&entry.key.as_str()) && entry.value.parsed() == Some(true) {
             let message =
                 format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
             findings.push(linted.warning(&NODE_ACCESS, entry.at, message, REFUSED_BY_LEVELS));

@@ -19,7 +19,7 @@ const LONGEST: usize = 200;
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for entry in linted.spec.as_map().unwrap_or_default() {
         // Both contain expressions.
-        if !matches!(entry.key.as_str(), "when" | "variables") {
+        if !matches!(entry.key.as_str(), "matchConditions" | "variables") {
             walk(linted, &entry.value, findings);
         }
     }

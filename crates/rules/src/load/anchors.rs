@@ -14,7 +14,7 @@ struct Step<'l> {
 }
 
 pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
-    ["initContainers", "containers"].into_iter().flat_map(|list| circles(&steps(rules, list))).collect()
+    ["initContainers", "containers"].into_iter().flat_map(|list| cycles(&steps(rules, list))).collect()
 }
 
 /// The order that the rules demand for the containers they inject into `list`.
@@ -33,7 +33,7 @@ fn steps<'l>(rules: &'l [Rule], list: &str) -> Vec<Step<'l>> {
 }
 
 /// Depth-first search from every container. A step back to the current path closes a cycle.
-fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
+fn cycles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
     let mut from: HashMap<&str, Vec<&Step<'_>>> = HashMap::new();
     for step in steps {
         from.entry(step.from).or_default().push(step);
@@ -41,26 +41,26 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut done: HashSet<&str> = HashSet::new();
     for start in steps {
-        let mut way: Vec<&Step<'_>> = Vec::new();
+        let mut path: Vec<&Step<'_>> = Vec::new();
         let mut depths: HashMap<&str, usize> = HashMap::from([(start.from, 0)]);
         let mut here = start.from;
         loop {
             match from.get_mut(here).and_then(Vec::pop) {
                 Some(step) if done.contains(step.to) => {}
                 Some(step) => {
-                    way.push(step);
+                    path.push(step);
                     if let Some(begin) = depths.get(step.to) {
-                        findings.extend(finding(way.get(*begin..).unwrap_or_default()));
-                        way.pop();
+                        findings.extend(finding(path.get(*begin..).unwrap_or_default()));
+                        path.pop();
                     } else {
                         here = step.to;
-                        depths.insert(here, way.len());
+                        depths.insert(here, path.len());
                     }
                 }
                 None => {
                     done.insert(here);
                     depths.remove(here);
-                    let Some(step) = way.pop() else { break };
+                    let Some(step) = path.pop() else { break };
                     here = step.from;
                 }
             }
@@ -69,14 +69,14 @@ fn circles<'l>(steps: &'l [Step<'l>]) -> Vec<Diagnostic> {
     findings
 }
 
-fn finding(circle: &[&Step<'_>]) -> Option<Diagnostic> {
+fn finding(cycle: &[&Step<'_>]) -> Option<Diagnostic> {
     let described = |step: &&Step<'_>| {
         let Step { from, to, rule, by } = step;
         let line = by.position_at.unwrap_or(by.item.clause.at).line;
         format!("`{from}` before `{to}` (rule `{}`, {})", rule.name, diagnostic::place(&rule.source, line))
     };
-    let described: Vec<String> = circle.iter().map(described).collect();
-    let Step { rule, by, .. } = circle.first()?;
+    let described: Vec<String> = cycle.iter().map(described).collect();
+    let Step { rule, by, .. } = cycle.first()?;
     let at = by.position_at.unwrap_or(by.item.clause.at);
     let message = format!("no order of containers satisfies: {}", described.join(" and "));
     Some(rule.text.error(&ANCHOR_CYCLE, at, message))

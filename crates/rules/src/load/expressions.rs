@@ -104,16 +104,14 @@ impl Reader {
     /// Reads `{$cel: ...}` as the value of the field `name`.
     pub(super) fn expression(&mut self, node: &Node, name: &str, schema: Schema<'_>) -> Option<Overlay> {
         let entries = node.as_map().unwrap_or_default();
-        let [Entry { key, value, .. }] = entries else {
-            for entry in entries.iter().filter(|entry| entry.key != KEYWORD) {
-                self.unknown_keyword(entry);
+        let value = match entries {
+            [Entry { key, value, .. }] if key == KEYWORD => value,
+            _ => {
+                let others = entries.iter().filter(|entry| entry.key != KEYWORD);
+                others.for_each(|entry| self.unknown_keyword(entry));
+                return None;
             }
-            return None;
         };
-        if key != KEYWORD {
-            self.unknown_keyword(entries.first()?);
-            return None;
-        }
         let is_list_of_items = schema.list() != List::Unknown && !schema.item().fields().is_empty()
             || matches!(schema.list(), List::Map(_));
         let is_map = !schema.fields().is_empty() || pod::is_text_map(name);

@@ -186,12 +186,17 @@ impl Reader {
         }
         if matches!(name, "labels" | "matchLabels" | "nodeSelector") {
             for (key, value, at) in &pairs {
-                self.check_pod_value(syntax::label_key(key), key, *at);
-                self.check_pod_value(value.as_text().map_or(Ok(()), syntax::label_value), key, *at);
+                self.check_label(key, value, *at);
             }
         }
         let map = Overlay::map(pairs.into_iter().map(|(key, value, _)| (key, value)));
         Some(map).filter(|map| !map.members().is_empty())
+    }
+
+    /// Reports a key or a value that no label can have. The value of an expression is checked for each object.
+    pub(super) fn check_label(&mut self, key: &str, value: &Overlay, at: Position) {
+        self.check_pod_value(syntax::label_key(key), key, at);
+        self.check_pod_value(value.as_text().map_or(Ok(()), syntax::label_value), key, at);
     }
 
     /// Reports missing or invalid members of an item of the list `name`.

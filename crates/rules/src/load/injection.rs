@@ -47,14 +47,8 @@ pub(super) fn injection(reader: &mut Reader, root: &Node, pod: Schema<'_>) -> Op
     if let Some((namespace, at)) = namespace {
         rule.restrict_to(namespace, at);
     }
-    let empty = rule.metadata.is_empty()
-        && rule.spec.is_empty()
-        && rule.removals.is_empty()
-        && rule.rewrite_probes.is_none()
-        && rule.volumes.is_empty()
-        && rule.injected.is_empty()
-        && rule.blocks.is_empty();
-    if empty && reader.findings.is_empty() {
+    let is_empty = rule.clauses().is_empty() && rule.blocks.is_empty();
+    if is_empty && reader.findings.is_empty() {
         reader.error(&EMPTY_RULE, spec.at(), format!("rule `{known}` adds nothing"), "");
     }
     name.map(|_| rule)
@@ -209,7 +203,7 @@ fn compat_annotations(reader: &mut Reader, spec: &Node) -> Vec<CompatAnnotation>
     let mut compat = Vec::new();
     for entry in entries {
         reader.check_format(
-            syntax::label_key(&entry.key),
+            syntax::annotation_key(&entry.key),
             "no object can have an annotation with this key",
             entry.at,
         );

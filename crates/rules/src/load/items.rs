@@ -33,11 +33,10 @@ impl Reader {
                 continue;
             }
             for (key, overlay, at) in self.texts_or_expressions(node, map) {
-                self.check_pod_value(syntax::label_key(&key), &key, at);
-                if map == "labels"
-                    && let Some(value) = overlay.as_text()
-                {
-                    self.check_pod_value(syntax::label_value(value), &key, at);
+                if map == "labels" {
+                    self.check_label(&key, &overlay, at);
+                } else {
+                    self.check_pod_value(syntax::annotation_key(&key), &key, at);
                 }
                 let clause = Clause::new(format!("pod.{map}[{key}]"), at);
                 let item = Item::new(clause, key, overlay, on_conflict);

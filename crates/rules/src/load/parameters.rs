@@ -49,12 +49,12 @@ impl Reader {
         let annotation = node.text("annotation");
         if let (Some(key), Some(node)) = (annotation, node.get("annotation")) {
             let message = "no object can have an annotation with this key";
-            self.check_format(syntax::label_key(key), message, node.at());
+            self.check_format(syntax::annotation_key(key), message, node.at());
         }
         let prefix = node.text("annotationPrefix");
         if let (Some(prefix), Some(node)) = (prefix, node.get("annotationPrefix")) {
             let message = "no annotation can have a key that begins with this";
-            self.check_format(syntax::label_key(&format!("{prefix}x")), message, node.at());
+            self.check_format(syntax::annotation_key(&format!("{prefix}x")), message, node.at());
         }
         if default.is_none() && annotation.is_none() && prefix.is_none() {
             let message = format!("parameter `{name}` has neither an annotation nor a default");

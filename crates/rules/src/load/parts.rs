@@ -126,17 +126,8 @@ impl Reader {
     fn split_into_parts(&mut self, whole: MergedValue<'_>, parts: &mut Vec<Part>) {
         let MergedValue { node, at, overlay, schema, mut path, name, clause, on_conflict, replaces } = whole;
         match overlay {
-            Overlay::Map(members) if pod::is_text_map(&name) => {
-                path.push(name);
-                let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
-                for (member, entry) in members.into_iter().zip(entries) {
-                    let at = entry.map_or(at, |entry| entry.at);
-                    let clause = Clause::new(format!("{clause}[{}]", member.name), at);
-                    let item = Item::new(clause, member.name, member.value, on_conflict);
-                    parts.push(Part { path: path.clone(), listed: false, item });
-                }
-            }
             Overlay::Map(members) if is_split(&name, schema) => {
+                let is_text_map = pod::is_text_map(&name);
                 path.push(name);
                 let entries = paired_in_order(node.as_map().unwrap_or_default(), &members, names);
                 for (member, entry) in members.into_iter().zip(entries) {
@@ -146,7 +137,10 @@ impl Reader {
                         overlay: member.value,
                         schema: schema.field(&member.name),
                         path: path.clone(),
-                        clause: format!("{clause}.{}", member.name),
+                        clause: match is_text_map {
+                            true => format!("{clause}[{}]", member.name),
+                            false => format!("{clause}.{}", member.name),
+                        },
                         name: member.name,
                         on_conflict,
                         replaces,

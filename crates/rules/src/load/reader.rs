@@ -122,11 +122,17 @@ impl Reader {
             Kind::Boolean if node.parsed::<bool>().is_none() => {
                 self.wrong_type(node, what, "`true` or `false`", None);
             }
-            Kind::Integer(least, most)
-                if node.parsed().is_none_or(|number: i64| number < least || number > most) =>
-            {
-                self.wrong_type(node, what, "a whole number", None);
-            }
+            Kind::Integer(least, most) => match node.parsed::<i64>() {
+                None => self.wrong_type(node, what, "a whole number", None),
+                Some(number) if !(least..=most).contains(&number) => {
+                    let possible = match most {
+                        i64::MAX => format!("{least} or more"),
+                        most => format!("{least} to {most}"),
+                    };
+                    self.error(&WRONG_VALUE, node.at(), format!("`{what}` cannot be {number}"), possible);
+                }
+                Some(_) => {}
+            },
             Kind::Word(words) => self.word(node, what, &words.keywords()),
             Kind::List(item) => {
                 self.list(node, what).iter().for_each(|node| self.check_value(node, what, *item));

@@ -154,7 +154,7 @@ impl NamespacedBounds {
     /// A label or annotation. Keys of Kubernetes and of the injector decide how the cluster treats a pod.
     pub(super) fn key(&self, map: &str, key: &str) -> Allowed {
         let field = format!("metadata.{map}[{key}]");
-        let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+        let domain = key.split_once('/').map_or("", |(domain, _)| domain).to_ascii_lowercase();
         let is_reserved = ["kubernetes.io", "k8s.io", group!()].iter().any(|owner| {
             domain.strip_suffix(*owner).is_some_and(|start| start.is_empty() || start.ends_with('.'))
         });
@@ -224,7 +224,7 @@ impl NamespacedBounds {
 
     pub(super) fn variable_of_existing(&self, item: &Value) -> Allowed {
         self.need(AllowedPart::Env, at("containers.env", item))?;
-        self.variable("containers", item)
+        self.variable("containers.env", item)
     }
 
     pub(super) fn source_of_existing(&self, item: &Value) -> Allowed {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::yaml::{Entry, Node, Value, line_start, quote, starts_line};
+use crate::yaml::{Entry, Node, Value, line_break, line_end, line_start, quote, starts_line};
 
 /// A value that is put around another one.
 #[derive(Clone, Copy)]
@@ -32,8 +32,9 @@ impl<'t> Edits<'t> {
         // Of two insertions at one place, the earlier one comes first.
         self.edits.reverse();
         self.edits.sort_by_key(|(range, _)| std::cmp::Reverse((range.start, range.end)));
+        let newline = line_break(self.text);
         for (range, replacement) in self.edits {
-            text.replace_range(range, &replacement);
+            text.replace_range(range, &replacement.replace("\r\n", "\n").replace('\n', newline));
         }
         text
     }
@@ -68,12 +69,12 @@ impl<'t> Edits<'t> {
             };
             indent += 2;
         }
-        let line = self.line_start(start);
+        let line = line_start(self.text, start);
         self.edits.push((line..line, head));
         self.indent(line..value.range.end, indent.saturating_sub(column));
         if let Some(more) = more {
             let dash = if lists { "- " } else { "" };
-            let end = self.line_end(value.range.end);
+            let end = line_end(self.text, value.range.end);
             self.edits.push((end..end, format!("\n{}{dash}{more}", " ".repeat(outermost))));
         }
     }
@@ -89,14 +90,14 @@ impl<'t> Edits<'t> {
             let start = self.scalar_header(start).unwrap_or(start);
             let spaces = " ".repeat(self.column(start));
             self.edits.push((start..start, format!("{name}\n{spaces}{key}")));
-            self.indent(self.line_end(start) + 1..end, 2);
+            self.indent(line_end(self.text, start) + 1..end, 2);
         }
     }
 
     /// Rewrites the lines after a `|`, without their common indentation. Other scalars are left alone.
     pub(super) fn rewrite_lines(&mut self, scalar: &Node, rewrite: impl Fn(&str) -> String) {
         let Some(content) = scalar.as_text() else { return };
-        let range = self.line_start(scalar.range.start)..scalar.range.end;
+        let range = line_start(self.text, scalar.range.start)..scalar.range.end;
         let lines = self.text.get(range.clone()).unwrap_or_default();
         let first = lines.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
@@ -147,8 +148,10 @@ impl<'t> Edits<'t> {
             // The first of several members on the line of a dash.
             (false, Some(next), _) if !starts_line(self.text, start) => start..next,
             (false, ..) if self.rest_of_line(end).trim().is_empty() => {
-                let line = self.line_start(start);
-                line.saturating_sub(1)..self.line_end(end)
+                // With the line break before it: the last line of a text may have none.
+                let line = line_start(self.text, start);
+                let above = line.checked_sub(1).map_or(0, |at| line_end(self.text, at));
+                above..line_end(self.text, end)
             }
             _ => start..end,
         };
@@ -197,11 +200,12 @@ impl<'t> Edits<'t> {
 
     /// The `|` or `>` before the lines of a block scalar, which start at `at`.
     fn scalar_header(&self, at: usize) -> Option<usize> {
-        let start = self.line_start(at);
-        let above = self.text.get(self.line_start(start.checked_sub(1)?)..start)?;
+        let start = line_start(self.text, at);
+        let above = self.text.get(line_start(self.text, start.checked_sub(1)?)..start)?;
         let above = above.split_once(" #").map_or(above, |(above, _)| above).trim_end();
         let header = above.rsplit(' ').next().filter(|word| word.starts_with(['|', '>']))?;
-        Some(self.line_start(start - 1) + above.len() - header.len()).filter(|_| starts_line(self.text, at))
+        Some(line_start(self.text, start - 1) + above.len() - header.len())
+            .filter(|_| starts_line(self.text, at))
     }
 
     /// Indents the lines that start in `range` further.
@@ -218,19 +222,11 @@ impl<'t> Edits<'t> {
     }
 
     fn column(&self, at: usize) -> usize {
-        let before = self.text.get(self.line_start(at)..at).unwrap_or_default();
+        let before = self.text.get(line_start(self.text, at)..at).unwrap_or_default();
         before.chars().count()
     }
 
     fn rest_of_line(&self, at: usize) -> &str {
-        self.text.get(at..self.line_end(at)).unwrap_or_default()
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        line_start(self.text, at)
-    }
-
-    fn line_end(&self, at: usize) -> usize {
-        self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |length| at + length)
+        self.text.get(at..line_end(self.text, at)).unwrap_or_default()
     }
 }

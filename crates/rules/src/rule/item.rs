@@ -136,7 +136,7 @@ impl ContainerPosition {
     }
 }
 
-/// A `containers` block.
+/// An item of `containerPatches`.
 #[derive(Clone)]
 pub(crate) struct Block {
     pub(crate) select: Select,

@@ -1,5 +1,6 @@
 //! Values of a document, each with the location where it starts.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -43,6 +44,8 @@ pub struct Entry {
     pub at: Position,
     /// The bytes of the key in the text.
     pub(crate) range: Range<usize>,
+    /// Whether the key is in quotes.
+    pub(super) quoted: bool,
     /// The value.
     pub value: Node,
 }
@@ -146,11 +149,12 @@ impl Node {
     /// The value as JSON.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve);
+        self.write_json(&mut json, scalar::resolve, |entry| Cow::Borrowed(&entry.key));
         json
     }
 
-    /// The value as JSON. Plain scalars are resolved by YAML 1.1 as in `kubectl`: `yes` and `on` are true.
+    /// The value as JSON. Plain scalars are resolved by YAML 1.1 as in `kubectl`: `yes` and `on` are true, and `on` as a key is
+    /// `"true"`.
     ///
     /// ```
     /// let documents = vestibule_rules::yaml::read("pod.yaml", "stdin: yes\n").unwrap();
@@ -159,19 +163,19 @@ impl Node {
     /// ```
     pub fn to_kubectl_json(&self) -> String {
         let mut json = String::new();
-        self.write_json(&mut json, scalar::resolve_as_kubectl);
+        self.write_json(&mut json, scalar::resolve_as_kubectl, Entry::key_as_kubectl);
         json
     }
 
     // Recursion is bounded: the parser refuses nesting deeper than MAX_DEPTH.
-    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String) {
+    fn write_json(&self, json: &mut String, resolve: fn(&str) -> String, key: fn(&Entry) -> Cow<'_, str>) {
         match &self.value {
             Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
             Value::List(items) => {
                 json.push('[');
                 for (index, item) in items.iter().enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json, resolve);
+                    item.write_json(json, resolve, key);
                 }
                 json.push(']');
             }
@@ -179,13 +183,22 @@ impl Node {
                 json.push('{');
                 for (index, entry) in entries.iter().enumerate() {
                     json.push_str(if index > 0 { "," } else { "" });
-                    json.push_str(&quote(&entry.key));
+                    json.push_str(&quote(&key(entry)));
                     json.push(':');
-                    entry.value.write_json(json, resolve);
+                    entry.value.write_json(json, resolve, key);
                 }
                 json.push('}');
             }
         }
+    }
+}
+
+impl Entry {
+    /// A plain boolean or whole number as a key is the text of its value. Fractions keep their digits.
+    fn key_as_kubectl(&self) -> Cow<'_, str> {
+        let resolved = Some(&self.key).filter(|_| !self.quoted).map(|key| scalar::resolve_as_kubectl(key));
+        let is_whole = |json: &String| json.parse::<bool>().is_ok() || json.parse::<i64>().is_ok();
+        resolved.filter(is_whole).map_or(Cow::Borrowed(&self.key), Cow::Owned)
     }
 }
 

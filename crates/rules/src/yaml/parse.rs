@@ -254,9 +254,10 @@ impl<'s, 't> Builder<'s, 't> {
             if self.stopped {
                 break;
             }
+            let quoted = matches!(value, Value::Scalar(Scalar { quoted: true, .. }));
             let key = self.key(value, at, &mut seen);
             let Some(value) = self.inner(open) else { break };
-            entries.extend(key.map(|key| Entry { key, at, range, value }));
+            entries.extend(key.map(|key| Entry { key, at, range, quoted, value }));
         }
         entries
     }

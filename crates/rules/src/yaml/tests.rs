@@ -121,6 +121,18 @@ fn lists_and_maps_are_not_keys() {
     assert_eq!(json("1: a\ntrue: b\n"), [r#"{"1":"a","true":"b"}"#]);
 }
 
+/// As `sigs.k8s.io/yaml`, which kubectl uses, writes them.
+#[test]
+fn plain_keys_are_resolved_as_kubectl_does() {
+    let text = "on: 1\n'yes': 2\n1: 3\n0644: 4\na: {n: 5}\n1.10: 6\n~: 7\n";
+    let documents = read("test.yaml", text).unwrap();
+    assert_eq!(
+        documents[0].to_kubectl_json(),
+        r#"{"true":1,"yes":2,"1":3,"420":4,"a":{"false":5},"1.10":6,"~":7}"#
+    );
+    assert_eq!(documents[0].to_json(), r#"{"on":1,"yes":2,"1":3,"0644":4,"a":{"n":5},"1.10":6,"~":7}"#);
+}
+
 #[test]
 fn aliases_are_copies() {
     assert_eq!(json("a: &x {b: [1]}\nc: *x\n"), [r#"{"a":{"b":[1]},"c":{"b":[1]}}"#]);

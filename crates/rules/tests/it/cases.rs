@@ -1,4 +1,4 @@
-//! Cases of the merge.
+//! Cases of the merge beside those of `injection_cases`.
 
 use serde_json::json;
 use vestibule_rules::Resource;
@@ -13,31 +13,12 @@ fn env(policy: &str) -> vestibule_rules::RuleSet {
 }
 
 #[test]
-fn override_replaces_the_value_in_place() {
-    let pod = pod(
-        r#"{"containers":[{"name":"app","env":[{"name":"A","value":"1"},{"name":"TARGET","value":"x","later":1.0},{"name":"B"}]}]}"#,
-    );
-    let rules = env("override");
-    assert_eq!(steps(&decide(&rules, &pod)), [r#"replace /spec/containers/0/env/1/value "ours""#]);
-    let result = applied(&rules, &creation(&pod));
-    assert!(result.contains(r#"{"name":"TARGET","value":"ours","later":1.0}"#));
-}
-
-#[test]
 fn override_changes_the_kind_of_a_value() {
     let pod = pod(
         r#"{"containers":[{"name":"app","env":[{"name":"TARGET","valueFrom":{"fieldRef":{"fieldPath":"x"}}}]}]}"#,
     );
     let result = result(&env("override"), &pod);
     assert_eq!(result["spec"]["containers"][0]["env"], json!([{"name": "TARGET", "value": "ours"}]));
-}
-
-#[test]
-fn keep_leaves_what_is_there() {
-    let pod = pod(r#"{"containers":[{"name":"app","env":[{"name":"TARGET","value":"x"}]}]}"#);
-    let decision = decide(&env("keep"), &pod);
-    assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
-    assert!(steps(&decision).is_empty());
 }
 
 #[test]
@@ -62,44 +43,13 @@ fn variables_go_before_the_users_except_those_that_refer_to_them() {
 
 #[test]
 fn sources_of_variables_go_first() {
-    let spec = "containerPatches:\n- select: {all: true}\n  envFrom:\n  - {configMapRef: {name: ours}}\n  - {configMapRef: {name: theirs}}";
+    let spec = "containerPatches:\n- select: {all: true}\n  envFrom:\n  - {configMapRef: {name: ours}}\n  - {configMapRef: {name: theirs}}\n  - {secretRef: {name: ours}}";
     let pod = pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#);
-    let rules = rules(&rule("env", spec));
+    let sources = &result(&rules(&rule("env", spec)), &pod)["spec"]["containers"][0]["envFrom"];
     assert_eq!(
-        steps(&decide(&rules, &pod)),
-        [r#"add /spec/containers/0/envFrom/0 {"configMapRef":{"name":"ours"}}"#]
+        *sources,
+        json!([{"configMapRef": {"name": "ours"}}, {"secretRef": {"name": "ours"}}, {"configMapRef": {"name": "theirs"}}])
     );
-    applied(&rules, &creation(&pod));
-}
-
-#[test]
-fn ports_are_told_apart_by_protocol() {
-    let spec =
-        "containerPatches:\n- select: {all: true}\n  ports: [{name: g, containerPort: 8301, protocol: UDP}]";
-    let both = pod(
-        r#"{"containers":[{"name":"app","ports":[{"containerPort":8301},{"containerPort":8301,"protocol":"UDP"}]}]}"#,
-    );
-    let rules = rules(&rule("ports", spec));
-    assert_eq!(word(&decide(&rules, &both)), "unchanged");
-    let tcp = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":8301}]}]}"#);
-    assert_eq!(result(&rules, &tcp)["spec"]["containers"][0]["ports"].as_array().unwrap().len(), 2);
-}
-
-const WITH_VOLUME: &str = "sidecars: [{name: agent, image: agent, volumeMounts: [{name: cfg, mountPath: /cfg}]}]\nvolumes: [{name: cfg, configMap: {name: ours}}]";
-
-#[test]
-fn a_rule_with_a_conflict_changes_nothing() {
-    let pod = pod(r#"{"containers":[{"name":"app"}],"volumes":[{"name":"cfg","emptyDir":{}}]}"#);
-    let decision = decide(&rules(&rule("agent", WITH_VOLUME)), &pod);
-    assert_eq!(word(&decision), "conflict");
-    assert!(steps(&decision).is_empty());
-    assert!(decision.warnings[0].contains("`cfg`"), "{:?}", decision.warnings);
-
-    let required = format!("required: true\n{WITH_VOLUME}");
-    let denial = decide(&rules(&rule("agent", &required)), &pod).denial().unwrap();
-    for part in ["rule agent", "`cfg`", "`emptyDir`", "`configMap`", "rules.yaml:9"] {
-        assert!(denial.contains(part), "{denial}");
-    }
 }
 
 #[test]
@@ -112,51 +62,6 @@ fn a_conflict_discards_the_rule_and_the_next_rule_is_applied() {
     let decision = decide(&rules(&format!("{first}{second}")), &pod(r#"{"containers":[{"name":"app"}]}"#));
     assert_eq!(words(&decision), ["conflict", "applied"]);
     assert_eq!(steps(&decision), [r#"add /metadata/labels/b "1""#]);
-}
-
-#[test]
-fn a_container_name_is_unique_over_all_lists() {
-    let rules = rules(&rule("envoy", "sidecars: [{name: envoy, image: ours}]"));
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
-        let pod = pod(&format!(r#"{{"{list}":[{{"name":"envoy","image":"theirs"}}]}}"#));
-        assert_eq!(word(&decide(&rules, &pod)), "conflict", "{list}");
-    }
-}
-
-#[test]
-fn mount_paths_are_compared_without_the_last_slash() {
-    let spec = "containerPatches:\n- select: {all: true}\n  volumeMounts: [{name: ours, mountPath: /etc/nginx}]\nvolumes: [{name: ours, emptyDir: {}}]";
-    let pod = pod(
-        r#"{"containers":[{"name":"app","volumeMounts":[{"name":"theirs","mountPath":"/etc/nginx/"}]}]}"#,
-    );
-    let decision = decide(&rules(&rule("mount", spec)), &pod);
-    assert_eq!(word(&decision), "conflict");
-    assert!(steps(&decision).is_empty());
-    let same = pod.replace("theirs", "ours");
-    assert_eq!(
-        steps(&decide(&rules(&rule("mount", spec)), &same)),
-        [r#"add /spec/volumes [{"name":"ours","emptyDir":{}}]"#]
-    );
-}
-
-#[test]
-fn members_that_others_add_to_injected_items_are_ignored() {
-    // Between the two calls, ServiceAccount admission mounts its token into the sidecar, and the API server sets defaults.
-    let rules = rules(&rule(
-        "agent",
-        &format!(
-            "{WITH_VOLUME}\ncontainerPatches:\n- select: {{all: true}}\n  resources: {{requests: {{cpu: \"0.1\"}}}}"
-        ),
-    ));
-    let first = applied(&rules, &creation(&pod(r#"{"containers":[{"name":"app"}]}"#)));
-    let second = first
-        .replace(r#"{"name":"cfg","mountPath":"/cfg"}"#, r#"{"name":"cfg","mountPath":"/cfg"},{"name":"kube-api-access-x","mountPath":"/var/run/secrets/kubernetes.io/serviceaccount","readOnly":true}"#)
-        .replace(r#""image":"agent""#, r#""image":"agent","terminationMessagePath":"/dev/termination-log""#)
-        .replace(r#"{"name":"ours"}"#, r#"{"name":"ours","defaultMode":420}"#)
-        .replace(r#""cpu":"0.1""#, r#""cpu":"100m""#);
-    assert!(second.contains("100m") && second.contains("kube-api-access-x") && second.contains("420"));
-    let decision = decide(&rules, &second);
-    assert_eq!((word(&decision), decision.warnings.len()), ("unchanged", 0));
 }
 
 #[test]
@@ -204,19 +109,6 @@ fn defaults_that_the_api_server_omits_count_as_present() {
         .replace(r#","inventedByUs":1"#, "");
     assert_ne!(first, stored);
     assert_eq!(word(&decide(&rules, &stored)), "unchanged");
-}
-
-#[test]
-fn native_sidecars_go_first_and_init_containers_last() {
-    let both = rule("mesh", "sidecars: [{name: sidecar, image: s}]")
-        + &rule("wait", "initContainers: [{name: c, image: c}]");
-    let pod = pod(r#"{"containers":[{"name":"app"}],"initContainers":[{"name":"a"},{"name":"b"}]}"#);
-    let rules = rules(&both);
-    let paths: Vec<String> = crate::kit::changes(&decide(&rules, &pod))
-        .map(|change| change.operation.path().to_string())
-        .collect();
-    assert_eq!(paths, ["/spec/initContainers/0", "/spec/initContainers/-"]);
-    assert_eq!(names(&result(&rules, &pod)["spec"]["initContainers"]), ["sidecar", "a", "b", "c"]);
 }
 
 #[test]
@@ -380,17 +272,6 @@ fn resources_per_key() {
         json!({"cpu": "1000m", "ephemeral-storage": 1, "memory": "64Mi"})
     );
     assert_eq!(containers[2]["resources"]["requests"]["cpu"], "2");
-}
-
-#[test]
-fn generated_names_and_namespaces_come_from_the_request() {
-    let text = rule("ns", "pod: {labels: {x: y}}")
-        .replace("match: {", "match: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}, matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [team-b]}]}, ");
-    let rules = rules(&text);
-    let pod = r#"{"metadata":{"generateName":"web-","labels":{"app":"web"}},"spec":{"containers":[]}}"#;
-    let subject = creation(pod);
-    assert_eq!(word(&evaluate(&rules, &subject)), "applied");
-    assert_eq!(word(&evaluate(&rules, &subject.namespace("team-b"))), "namespace_not_matched");
 }
 
 #[test]

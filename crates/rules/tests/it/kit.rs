@@ -37,6 +37,13 @@ pub(crate) fn rule(name: &str, spec: &str) -> String {
     format!("---\n{head}{lines}")
 }
 
+/// Settings with this `spec`.
+pub(crate) fn settings(spec: &str) -> String {
+    format!(
+        "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {spec}\n"
+    )
+}
+
 /// A pod labelled `app: web` with the members of `spec` given as JSON.
 pub(crate) fn pod(spec: &str) -> String {
     format!(r#"{{"metadata":{{"name":"web","labels":{{"app":"web"}}}},"spec":{spec}}}"#)

@@ -28,6 +28,7 @@ fn containers() {
         (&format!("{FINE}, env: [{{name: A, value: $(B)}}, {{name: B, value: $(A)$$(C)}}]"), &["VST0202"]),
         (&format!("{FINE}, envFrom: [{{configMapRef: {{name: c}}}}], args: [$(B)]"), &[]),
         (&format!("{FINE}, securityContext: {{privileged: true}}"), &["VST0209"]),
+        (&format!("{FINE}, securityContext: {{privileged: True}}"), &["VST0209"]),
     ] {
         let found = found(&[&format!("sidecars: [{{name: s, {PROBE}, {container}}}]")]);
         let codes: Vec<_> = found.iter().filter_map(|one| one.split(' ').next()).collect();
@@ -63,9 +64,9 @@ fn access_to_the_node_gets_a_warning() {
         )
     };
     assert_eq!(found(&[&mount("")]), ["VST0208 8:59"]);
-    assert!(found(&[&mount(", readOnly: true")]).is_empty());
+    assert!(found(&[&mount(", readOnly: TRUE")]).is_empty());
     assert_eq!(found(&["volumes: [{name: v, hostPath: {path: /}}]"]), ["VST0209 7:33"]);
-    assert_eq!(found(&["pod: {spec: {hostPID: true}}"]), ["VST0209 7:16"]);
+    assert_eq!(found(&["pod: {spec: {hostPID: True}}"]), ["VST0209 7:16"]);
 }
 
 #[test]
@@ -257,7 +258,9 @@ fn placeholders_of_other_tools_get_a_hint() {
         }
     }
     // Expressions are not text.
-    let spec = "parameters: [{name: x, type: string, default: a}]\npod: {labels: {l: {$cel: \"params.x + '${params.x}'\"}}}";
+    let spec = "parameters: [{name: x, type: string, default: a}]\n\
+                matchConditions: [{name: c, expression: \"params.x != '${params.x}'\"}]\n\
+                pod: {labels: {l: {$cel: \"params.x + '${params.x}'\"}}}";
     assert!(found(&[spec]).is_empty());
 }
 

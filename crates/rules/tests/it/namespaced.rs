@@ -6,16 +6,14 @@ mod cluster_rules;
 use serde_json::Value;
 use vestibule_rules::{Decision, Diagnostic, Resource, RuleSet, Subject, Verb};
 
-use crate::kit::{applied, load, pod, rule, rules, words};
+use crate::kit::{self, applied, load, pod, rule, rules, words};
 
 /// Settings that allow every part that has a word.
 const ALL: &str = "annotations, configMaps, env, imagePullSecrets, initContainers, labels, persistentVolumeClaims, secrets, \
                    sidecars, volumeMounts, volumes";
 
 fn settings(parts: &str) -> String {
-    format!(
-        "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{namespacedInjections: {{allowedParts: [{parts}]}}}}\n"
-    )
+    kit::settings(&format!("{{namespacedInjections: {{allowedParts: [{parts}]}}}}"))
 }
 
 /// The rule `name` of namespace `shop`.

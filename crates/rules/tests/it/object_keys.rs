@@ -3,7 +3,7 @@
 use serde_json::{Map, json};
 use vestibule_rules::{Outcome, Resource, RuleSet};
 
-use crate::kit::{creation, decide, evaluate, facts, pod, rule, rules, word};
+use crate::kit::{creation, decide, evaluate, facts, pod, rule, rules, settings, word};
 
 const CHANGE: &str = "pod: {labels: {x: y}}";
 
@@ -79,9 +79,7 @@ fn an_exemption_without_labels_of_the_namespace() {
         ("{matchLabels: {kubernetes.io/metadata.name: team-a}}", "exempted"),
         ("{matchExpressions: [{key: loud, operator: DoesNotExist}]}", "applied"),
     ] {
-        let settings = format!(
-            "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {{exemptions: [{{namespaceSelector: {selector}}}]}}\n"
-        );
+        let settings = settings(&format!("{{exemptions: [{{namespaceSelector: {selector}}}]}}"));
         let rules = rules(&(settings + &rule("r", CHANGE)));
         let object = pod("{}");
         assert_eq!(word(&evaluate(&rules, &creation(&object).facts(None))), expected, "{selector}");

@@ -31,23 +31,6 @@ fn hard_exclusions() {
     assert_eq!(word(&decide(&rules, &pod(r#","vestibule.dev/injector":"true""#, ""))), "excluded_own_pod");
 }
 
-#[test]
-fn a_label_takes_precedence_and_a_disagreement_is_a_warning() {
-    let rules = rules(&rule("envoy", CHANGE));
-    let pod = pod(r#","inject.vestibule.dev/envoy":"false""#, r#""inject.vestibule.dev/envoy":"true""#);
-    let decision = decide(&rules, &pod);
-    assert_eq!(word(&decision), "opted_out");
-    assert!(decision.warnings[0].contains("disagree"), "{:?}", decision.warnings);
-}
-
-#[test]
-fn values_that_cannot_be_read() {
-    let asks = pod(r#","inject.vestibule.dev/r":"yes""#, "");
-    let decision = decide(&rules(&rule("r", CHANGE)), &asks);
-    assert_eq!((word(&decision), decision.warnings.len()), ("invalid_value", 1));
-    assert_eq!(word(&decide(&rules(&rule("r", &format!("required: true\n{CHANGE}"))), &asks)), "denied");
-}
-
 /// Every kind of opt-in, with every source of a value.
 #[test]
 fn the_table() {

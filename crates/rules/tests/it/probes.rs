@@ -360,7 +360,7 @@ fn probes_of_containers_that_start_earlier_stay() {
 fn mistakes_are_found_when_rules_are_read() {
     let cases = [
         ("{container: proxy, port: 15020}", "`env` is missing in `rewriteProbes`"),
-        ("{container: proxy, port: 0, env: P}", "`port` wants a whole number, and this is a single value"),
+        ("{container: proxy, port: 0, env: P}", "`port` cannot be 0"),
         ("{container: proxy, port: 1, env: P, path: health}", "`path` cannot be `health`"),
         ("{container: proxy, port: 1, env: P, path: /health/}", "`path` cannot be `/health/`"),
         ("{container: proxy, port: 1, env: P, path: '/a?b'}", "`path` cannot be `/a?b`"),

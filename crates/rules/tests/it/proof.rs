@@ -56,7 +56,7 @@ fn proved_rules_are_not_proved_again() {
     assert_eq!(prove(&format!("{b}{a}")), (true, 0));
     let other = rule("a", "pod: {labels: {a: y}}");
     assert_eq!(prove(&format!("{other}{b}")), (true, 2));
-    let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: all}\nspec: {nativeSidecars: false}\n";
+    let settings = crate::kit::settings("{nativeSidecars: false}");
     assert_eq!(prove(&format!("{a}{b}{settings}")), (true, 0));
     // The settings change the list of this sidecar.
     let sidecar = rule("a", "sidecars: [{name: s, image: i}]");

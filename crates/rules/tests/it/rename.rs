@@ -11,6 +11,10 @@ const RULE: &str = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadat
 const SETTINGS: &str =
     "apiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\nspec:\n";
 
+fn with_crlf(text: &str) -> String {
+    text.replace('\n', "\r\n")
+}
+
 /// Every line below the head, before and after.
 #[test]
 fn each_former_name_is_rewritten_where_it_stands() {
@@ -43,6 +47,7 @@ fn each_former_name_is_rewritten_where_it_stands() {
     ] {
         let found = fixed(&format!("{head}{before}"));
         assert_eq!(found, format!("{head}{after}"));
+        assert_eq!(fixed(&with_crlf(&format!("{head}{before}"))), with_crlf(&found));
         assert!(load(&found).is_ok(), "{found}: {:?}", load(&found).err());
     }
 }
@@ -132,6 +137,7 @@ proptest! {
         text += "  pod: {labels: {x: y}} # end\n";
         let found = fixed(&text);
         prop_assert_eq!(&fixed(&found), &found);
+        prop_assert_eq!(fixed(&with_crlf(&text)), with_crlf(&found));
         prop_assert!(load(&found).is_ok(), "{}\n{}: {:?}", text, found, load(&found).err());
         let notes = |text: &str| text.lines().filter_map(|line| Some(line.split_once('#')?.1.to_owned())).collect::<Vec<_>>();
         prop_assert_eq!(notes(&found), notes(&text));

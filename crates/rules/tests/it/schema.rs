@@ -3,7 +3,7 @@
 use serde_json::Value;
 use vestibule_rules::{CODES, RuleSet, yaml};
 
-use crate::kit::schema;
+use crate::kit::{rule, schema};
 
 /// Whether `value` is valid, by the keywords of JSON Schema that our schema uses. Other keywords panic.
 fn valid(root: &Value, schema: &Value, value: &Value) -> bool {
@@ -23,6 +23,8 @@ fn valid(root: &Value, schema: &Value, value: &Value) -> bool {
         }
         "type" => wanted.as_array().map_or_else(|| of_type(wanted), |types| types.iter().any(of_type)),
         "const" => value == wanted,
+        "minimum" => value.as_i64().is_none_or(|number| number >= wanted.as_i64().unwrap()),
+        "maximum" => value.as_i64().is_none_or(|number| number <= wanted.as_i64().unwrap()),
         "enum" => wanted.as_array().unwrap().contains(value),
         "anyOf" => wanted.as_array().unwrap().iter().any(|one| valid(root, one, value)),
         "items" => value.as_array().is_none_or(|items| items.iter().all(|item| valid(root, wanted, item))),
@@ -92,6 +94,18 @@ fn documents_that_the_reader_refuses_for_their_form_are_invalid() {
     for id in ["VST0110", "VST0111", "VST0112", "VST0113", "VST0114", "VST0115", "VST0117", "VST0118"] {
         let code = CODES.iter().find(|code| code.id == id).unwrap();
         assert!(!all_valid(&root, &code.example().unwrap()), "{id}");
+    }
+    let probes = "pod: {labels: {a: b}}\nrewriteProbes: {container: c, env: P, port: PORT}";
+    let selector =
+        "pod: {labels: {a: {$cel: owner.name}}}\nmatch: {objectSelector: {matchLabels: {a: VALUE}}}";
+    for (spec, is_valid) in [
+        (probes.replace("PORT", "65535"), true),
+        (probes.replace("PORT", "65536"), false),
+        (selector.replace("VALUE", "b"), true),
+        (selector.replace("VALUE", "{$cel: owner.name}"), false),
+    ] {
+        let text = rule("r", &spec).replacen("  match: {objectSelector: {matchLabels: {app: web}}}\n", "", 1);
+        assert_eq!(all_valid(&root, &text), is_valid, "{text}");
     }
 }
 

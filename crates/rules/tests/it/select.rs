@@ -3,15 +3,9 @@
 use serde_json::json;
 use vestibule_rules::{Outcome, Resource, RuleSet};
 
-use crate::kit::{creation, decide, evaluate, facts, rule, rules, word};
+use crate::kit::{creation, decide, evaluate, facts, rule, rules, settings, word};
 
 const CHANGE: &str = "pod: {labels: {x: y}}";
-
-fn settings(spec: &str) -> String {
-    format!(
-        "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {spec}\n"
-    )
-}
 
 fn owned(kind: &str, name: &str, hash: &str) -> String {
     json!({

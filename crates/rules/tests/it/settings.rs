@@ -2,13 +2,7 @@
 
 use vestibule_rules::Mode;
 
-use crate::kit::{headlines, rule, rules};
-
-fn settings(spec: &str) -> String {
-    format!(
-        "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {{name: injector}}\nspec: {spec}\n"
-    )
-}
+use crate::kit::{headlines, rule, rules, settings};
 
 #[test]
 fn the_defaults_apply_without_settings() {

@@ -31,18 +31,18 @@ impl Checker<'_> {
         if let ("optMap" | "optFlatMap", true, [target, Node { part: Part::Name(variable), .. }, body]) =
             (call.name.as_str(), call.is_method, call.arguments.as_mut_slice())
         {
-            let held = self.of(target);
+            let held = self.type_of(target);
             self.want(Argument::Optional, &held, &call.name);
             let inner = if let Type::Optional(inner) = held { *inner } else { Type::Any };
             self.locals.push((variable.clone(), inner));
-            let made = self.of(body);
+            let made = self.type_of(body);
             self.locals.pop();
             return if call.name == "optMap" { Type::optional(made) } else { made };
         }
         let (name, takes) = call.function.map_or(("", &[][..]), |function| (function.name, function.takes));
         let mut given = Vec::with_capacity(call.arguments.len());
         for (index, argument) in call.arguments.iter_mut().enumerate() {
-            let found = self.of(argument);
+            let found = self.type_of(argument);
             if let Some(wants) = takes.get(index) {
                 self.want(*wants, &found, name);
             }

@@ -7,14 +7,14 @@ use crate::expression::types::{Argument, Type};
 
 impl Checker<'_> {
     pub(super) fn negative(&mut self, one: &mut Node) -> Type {
-        match self.of(one) {
+        match self.type_of(one) {
             number @ (Type::Int | Type::Double | Type::Any | Type::Never) => number,
             known => self.mistyped(format!("{} has no negative", known.words()), ""),
         }
     }
 
     pub(super) fn binary(&mut self, operator: Operator, [one, other]: &mut [Node; 2]) -> Type {
-        let (one, other) = (self.of(one), self.of(other));
+        let (one, other) = (self.type_of(one), self.type_of(other));
         match operator {
             Operator::Index => self.at(one, &other),
             Operator::OptionalIndex => match self.at(one, &other) {

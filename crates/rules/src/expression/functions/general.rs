@@ -54,7 +54,7 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
             fits.then_some(()).ok_or_else(|| {
                 EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
             })?;
-            let plain = text(&written.trim_start_matches('+').replace('\u{b5}', "u"));
+            let plain = text(&written.trim_start_matches('+').replace(['\u{b5}', '\u{3bc}'], "u"));
             library::function(name, &[plain], budget)
         }
         ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
@@ -135,15 +135,22 @@ fn number(function: &str, value: &Value) -> Result<Value, EvaluationError> {
         ("int", Value::String(text)) => text.parse().ok().map(Value::Int),
         ("uint", Value::Int(number)) => u64::try_from(*number).ok().map(Value::UInt),
         ("uint", Value::Float(number)) => {
-            (*number > -1.0 && *number < 2.0 * EDGE).then_some(Value::UInt(*number as u64))
+            (*number >= 0.0 && *number < 2.0 * EDGE).then_some(Value::UInt(*number as u64))
         }
+        // Go reads a sign before a signed number only.
+        ("uint", Value::String(text)) if text.starts_with('+') => None,
         ("uint", Value::String(text)) => text.parse().ok().map(Value::UInt),
         ("double", Value::Int(number)) => Some(Value::Float(*number as f64)),
         ("double", Value::UInt(number)) => Some(Value::Float(*number as f64)),
-        ("double", Value::String(text)) => text.parse().ok().map(Value::Float),
+        ("double", Value::String(text)) => {
+            // Digits beyond the greatest number are no infinity, which is written in letters.
+            let is_beyond =
+                |number: &f64| number.is_infinite() && text.contains(|c: char| c.is_ascii_digit());
+            text.parse().ok().filter(|number| !is_beyond(number)).map(Value::Float)
+        }
         ("bool", Value::String(text)) => match text.as_str() {
-            "1" | "t" | "true" | "TRUE" | "True" => Some(Value::Bool(true)),
-            "0" | "f" | "false" | "FALSE" | "False" => Some(Value::Bool(false)),
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(Value::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(Value::Bool(false)),
             _ => None,
         },
         _ => None,

@@ -9,7 +9,7 @@ use super::super::error::EvaluationError;
 use super::super::quantity;
 use super::super::types::{Argument, Type};
 use super::{format, general, library, strings};
-use Argument::{Anything, Duration, Int, List, Opaque, Optional, Sized, Text};
+use Argument::{Anything, Duration, Int, List, Opaque, Optional, Single, Sized, Text};
 use Body::{DisplayName, OptionalMap, Or};
 use Form::{Either, Function as Plain, Method};
 
@@ -29,6 +29,7 @@ pub(crate) struct Function {
 /// The type of the result, from the types of the arguments.
 pub(crate) type Gives = fn(&[Type]) -> Type;
 
+const ADDRESS: Gives = |_| Type::Address;
 const ANYTHING: Gives = |_| Type::Any;
 const BOOL: Gives = |_| Type::Bool;
 const DOUBLE: Gives = |_| Type::Double;
@@ -112,7 +113,7 @@ pub(crate) static TABLE: &[Function] = &[
     of("asInteger", Method, 0..=0, &[Opaque], INT, QUANTITY),
     of("bool", Plain, 1..=1, &[], BOOL, GENERAL),
     of("charAt", Method, 1..=1, &[Text, Int], TEXT, LIBRARY_METHOD),
-    of("cidr", Plain, 1..=1, &[Text], OPAQUE, LIBRARY),
+    of("cidr", Plain, 1..=1, &[Text], ADDRESS, LIBRARY),
     of("compareTo", Method, 1..=1, &[], INT, GENERAL),
     of("contains", Method, 1..=1, &[Text, Text], BOOL, STRINGS),
     of("containsCIDR", Method, 1..=1, &[Opaque], BOOL, LIBRARY_METHOD),
@@ -141,7 +142,7 @@ pub(crate) static TABLE: &[Function] = &[
     of("hasValue", Method, 0..=0, &[Optional], BOOL, GENERAL),
     of("indexOf", Method, 1..=2, &[], INT, STRINGS),
     of("int", Plain, 1..=1, &[], INT, GENERAL),
-    of("ip", Either, 0..=0, &[], OPAQUE, LIBRARY_METHOD),
+    of("ip", Either, 0..=0, &[], ADDRESS, LIBRARY_METHOD),
     of("ip.isCanonical", Plain, 1..=1, &[Text], BOOL, LIBRARY),
     of("isCIDR", Plain, 1..=1, &[Text], BOOL, LIBRARY),
     of("isGlobalUnicast", Method, 0..=0, &[Opaque], BOOL, LIBRARY_METHOD),
@@ -164,7 +165,7 @@ pub(crate) static TABLE: &[Function] = &[
     of("lists.range", Plain, 1..=1, &[Int], INTS, GENERAL),
     of("lowerAscii", Method, 0..=0, &[Text], TEXT, STRINGS),
     of("major", Method, 0..=0, &[Opaque], INT, LIBRARY_METHOD),
-    of("masked", Method, 0..=0, &[Opaque], OPAQUE, LIBRARY_METHOD),
+    of("masked", Method, 0..=0, &[Opaque], ADDRESS, LIBRARY_METHOD),
     of("matches", Either, 1..=1, &[Text, Text], BOOL, STRINGS),
     of("math.abs", Plain, 1..=1, &[], ANYTHING, LIBRARY),
     of("math.bitAnd", Plain, 2..=2, &[], ANYTHING, LIBRARY),
@@ -210,7 +211,7 @@ pub(crate) static TABLE: &[Function] = &[
     of("sort", Method, 0..=0, &[List], SAME, GENERAL),
     of("split", Method, 1..=2, &[Text, Text, Int], TEXTS, STRINGS),
     of("startsWith", Method, 1..=1, &[Text, Text], BOOL, STRINGS),
-    of("string", Either, 0..=0, &[], TEXT, GENERAL),
+    of("string", Either, 0..=0, &[Single], TEXT, GENERAL),
     of("strings.quote", Plain, 1..=1, &[Text], TEXT, LIBRARY),
     of("sub", Method, 1..=1, &[Opaque], OPAQUE, QUANTITY),
     of("substring", Method, 1..=2, &[Text, Int, Int], TEXT, LIBRARY_METHOD),

@@ -77,18 +77,23 @@ impl<'t> Parser<'t> {
         signed.then_some(*number)
     }
 
-    /// Reads items by `read`, with commas between and behind them, and the closing bracket.
+    /// Reads items by `read`, with commas between them, and the closing bracket. Only arguments have no comma behind the last one.
     pub(super) fn separated<T>(
         &mut self,
         close: &'static str,
         read: impl Fn(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
         let mut all = Vec::new();
+        let mut ends_in_comma = false;
         while self.token().kind != Kind::Symbol(close) {
             all.push(read(self)?);
-            if self.take(",").is_none() {
+            ends_in_comma = self.take(",").is_some();
+            if !ends_in_comma {
                 break;
             }
+        }
+        if ends_in_comma && close == ")" {
+            return Err(self.unexpected());
         }
         self.close(close)?;
         Ok(all)

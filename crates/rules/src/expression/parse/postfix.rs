@@ -38,25 +38,12 @@ impl Parser<'_> {
         }
         self.advance();
         if token.kind == Kind::Name && !optional && self.open("(")?.is_some() {
-            let arguments = self.arguments()?;
+            let arguments = self.separated(")", Self::expression)?;
             return macros::call(token.start, written, Some(value), arguments);
         }
         let access = if optional { Access::Optional } else { Access::Required };
         let name = written.trim_matches('`').to_owned();
         node(token.start, Part::Field { of: Box::new(value), name, access })
-    }
-
-    /// The arguments of a call and its closing bracket.
-    pub(super) fn arguments(&mut self) -> Result<Vec<Node>> {
-        let mut arguments = Vec::new();
-        if self.token().kind != Kind::Symbol(")") {
-            arguments.push(self.expression()?);
-            while self.take(",").is_some() {
-                arguments.push(self.expression()?);
-            }
-        }
-        self.close(")")?;
-        Ok(arguments)
     }
 }
 

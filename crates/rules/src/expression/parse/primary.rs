@@ -35,7 +35,7 @@ impl Parser<'_> {
             Kind::Name => {
                 self.advance();
                 if self.open("(")?.is_some() {
-                    let arguments = self.arguments()?;
+                    let arguments = self.separated(")", Self::expression)?;
                     return macros::call(start, written, None, arguments);
                 }
                 return node(start, Part::Name(written.to_owned()));

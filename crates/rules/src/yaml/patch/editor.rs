@@ -6,7 +6,7 @@ use vestibule_patch::{Document, Pointer, View};
 
 use super::RewriteReason;
 use crate::yaml::emit::Layout;
-use crate::yaml::{Entry, Node, Value, line_start, parse, quote, starts_line};
+use crate::yaml::{Entry, Node, Value, line_break, line_end, line_start, parse, quote, starts_line};
 
 /// A text and its tree. Each edit returns a new text.
 pub(super) struct Editor<'t> {
@@ -35,8 +35,7 @@ impl<'t> Editor<'t> {
         if let Some(line) = anchor {
             return Err(RewriteReason { line: Some(line), why: "an anchor" });
         }
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let mut editor = Self { text, root, layout: Layout::default(), newline };
+        let mut editor = Self { text, root, layout: Layout::default(), newline: line_break(text) };
         editor.layout.lists_indented = editor.lists_are_indented(&editor.root).unwrap_or_default();
         Ok(editor)
     }
@@ -57,7 +56,7 @@ impl<'t> Editor<'t> {
                     let first = entries.first().ok_or(self.unusual(found.node))?;
                     let mut lines = Vec::new();
                     self.layout.entry(&token, value, self.column(first.range.start)?, &mut lines);
-                    Ok(self.insert(found.node.range.end, &lines))
+                    Ok(self.insert(self.text, found.node.range.end, &lines))
                 }
             },
             Value::List(items) => {
@@ -148,10 +147,10 @@ impl<'t> Editor<'t> {
         self.layout.item(value, self.column(dash)?, &mut lines);
         let before = index.checked_sub(1).and_then(|index| items.get(index));
         match (before, found.holder) {
-            (Some(item), _) => Ok(self.insert(item.range.end.max(self.dash(item)? + 1), &lines)),
+            (Some(item), _) => Ok(self.insert(self.text, item.range.end.max(self.dash(item)? + 1), &lines)),
             // The new first item goes above the comments of the previous one.
             (None, Holder::Key(entry)) if starts_line(self.text, dash) => {
-                Ok(self.insert(entry.range.end, &lines))
+                Ok(self.insert(self.text, entry.range.end, &lines))
             }
             (None, _) => Err(self.unusual(found.node)),
         }
@@ -165,7 +164,7 @@ impl<'t> Editor<'t> {
                 let (head, lines) = self.layout.member(value, self.column(entry.range.start)?);
                 let behind = self.behind_colon(entry);
                 let text = self.replaced(behind.clone(), &head);
-                Ok(self.insert_into(&text, behind.start + head.len(), &lines))
+                Ok(self.insert(&text, behind.start + head.len(), &lines))
             }
             Holder::Dash => {
                 let dash = self.dash(found.node)?;
@@ -189,14 +188,14 @@ impl<'t> Editor<'t> {
         if !starts_line(self.text, start) {
             let next = next.ok_or(RewriteReason::unusual(None))?;
             // Comments below it belong to the next value, which now starts the line.
-            let between = self.text.get(self.line_end(end).min(next)..next).unwrap_or_default();
+            let between = self.text.get(line_end(self.text, end).min(next)..next).unwrap_or_default();
             let comments = between.lines().filter(|line| line.trim_start().starts_with('#'));
             let comments: String = comments.map(|line| format!("{line}{}", self.newline)).collect();
             let mut text = self.replaced(start..next, "");
             text.insert_str(line_start(self.text, start), &comments);
             return Ok(text);
         }
-        let (start, end) = (line_start(self.text, start), self.line_end(end));
+        let (start, end) = (line_start(self.text, start), line_end(self.text, end));
         let rest = self.text.get(end..).unwrap_or_default();
         let newline = if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with('\n')) };
         match (newline, start) {
@@ -210,12 +209,8 @@ impl<'t> Editor<'t> {
         }
     }
 
-    /// Inserts `lines` below the line of `at`.
-    fn insert(&self, at: usize, lines: &[String]) -> String {
-        self.insert_into(self.text, at, lines)
-    }
-
-    fn insert_into(&self, text: &str, at: usize, lines: &[String]) -> String {
+    /// Inserts `lines` into `text`, below the line of `at`.
+    fn insert(&self, text: &str, at: usize, lines: &[String]) -> String {
         let at = line_end(text, at);
         let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
         let lines: String = lines.iter().map(|line| format!("{}{line}", self.newline)).collect();
@@ -242,10 +237,6 @@ impl<'t> Editor<'t> {
             return Err(RewriteReason { line: Some(self.line_of(at)), why: "a tab" });
         }
         Ok(before.chars().filter(|character| *character != '\u{feff}').count())
-    }
-
-    fn line_end(&self, at: usize) -> usize {
-        line_end(self.text, at)
     }
 
     fn line_of(&self, at: usize) -> usize {
@@ -277,15 +268,6 @@ impl<'t> Editor<'t> {
             Value::List(items) => items.iter().find_map(|item| self.lists_are_indented(item)),
             Value::Scalar(_) => None,
         }
-    }
-}
-
-fn line_end(text: &str, at: usize) -> usize {
-    let rest = text.get(at..).unwrap_or_default();
-    let end = at + rest.find('\n').unwrap_or(rest.len());
-    match text.get(..end) {
-        Some(line) if line.ends_with('\r') => end - 1,
-        _ => end,
     }
 }
 

@@ -139,7 +139,7 @@ fn a_pattern_costs_what_it_may_take() {
     for condition in [
         format!("{text}.findAll('.*[^A-Z]|[A-Z]').size() > 0"),
         format!(r"{text}.matches(r'(?:A?){{400}}A{{400}}B')"),
-        format!(r"{text}.find(r'(?i)(?:\w|\d)*\w{{3}}B') == ''"),
+        format!(r"{text}.find(r'(?i)(?:\pL|\pN)*\pL{{3}}B') == ''"),
         r"lists.range(9000).map(x, ''.matches(r'(?i)\pL\PL' + string(x))).size() == 0".to_owned(),
     ] {
         let rules = rules(&rule(

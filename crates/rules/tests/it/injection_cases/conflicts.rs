@@ -1,6 +1,6 @@
 //! Cases about existing values: conflicts, and results of an earlier evaluation.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{AS_IT_IS, example, labelled};
 use crate::kit::{applied, creation, decide, evaluate, pod, result, rule, rules, steps, word};
@@ -24,7 +24,7 @@ fn row_12_and_a_required_rule_denies_and_names_both_sources() {
     let decision = decide(&rules(&rule("agent", &format!("required: true\n{VOLUME}"))), &theirs());
     assert!(decision.patch().is_empty());
     let denial = decision.denial().unwrap();
-    for part in ["rule agent", "`cfg`", "`emptyDir`", "`configMap`"] {
+    for part in ["rule agent", "`cfg`", "`emptyDir`", "`configMap`", "rules.yaml:9"] {
         assert!(denial.contains(part), "{denial}");
     }
 }
@@ -34,7 +34,7 @@ fn row_14_a_container_of_the_same_name_is_a_clash() {
     let envoy = include_str!("../../rules/envoy.yaml");
     let rules = example(envoy, AS_IT_IS);
     let enabled = labelled("injection", "enabled");
-    for list in ["containers", "initContainers"] {
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
         let pod = format!(
             r#"{{"metadata":{{"name":"web"}},"spec":{{"{list}":[{{"name":"envoy","image":"theirs"}}]}}}}"#
         );
@@ -55,6 +55,13 @@ fn row_16_mount_paths_are_one_with_or_without_a_slash() {
     let result = result(&both, &taken);
     assert_eq!(result["metadata"]["labels"], json!({"app": "web", "n": "o"}), "nothing of the first");
     assert_eq!(result["spec"]["volumes"].as_array().unwrap().len(), 1);
+    // A mount of the same volume stays.
+    let same = taken.replace("theirs", "ours");
+    assert_eq!(crate::kit::words(&decide(&both, &same)), ["applied", "applied"]);
+    assert_eq!(
+        crate::kit::result(&both, &same)["spec"],
+        serde_json::from_str::<Value>(&same).unwrap()["spec"]
+    );
 }
 
 /// The defaults of the API server, and the mounts of ServiceAccount admission in new containers.

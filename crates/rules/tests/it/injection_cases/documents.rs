@@ -59,7 +59,7 @@ fn row_33_a_long_name_becomes_a_label() {
         "{label}"
     );
     assert_eq!(label, made(&long), "the same each time");
-    // A truncated document is reported at its end.
+    // Names that differ behind the cut have different labels.
     assert_ne!(label, made(&format!("{}c", &long[..79])));
     assert_eq!(made("short"), "short");
 }

@@ -35,7 +35,8 @@ fn row_01_a_variable_makes_its_list() {
 
 #[test]
 fn row_02_override_replaces_in_place() {
-    let env = r#"[{"name":"A","value":"1"},{"name":"TARGET","value":"x"},{"name":"B","value":"2"}]"#;
+    let env =
+        r#"[{"name":"A","value":"1"},{"name":"TARGET","value":"x","later":1.0},{"name":"B","value":"2"}]"#;
     let rules = example(ENV_TARGET, AS_IT_IS);
     let hello = hello_with(env);
     assert_eq!(
@@ -45,7 +46,7 @@ fn row_02_override_replaces_in_place() {
     let env = &result(&rules, &hello)["spec"]["containers"][0]["env"];
     assert_eq!(
         *env,
-        json!([{"name": "A", "value": "1"}, {"name": "TARGET", "value": "Sample Injector v1"}, {"name": "B", "value": "2"}])
+        json!([{"name": "A", "value": "1"}, {"name": "TARGET", "value": "Sample Injector v1", "later": 1.0}, {"name": "B", "value": "2"}])
     );
 }
 

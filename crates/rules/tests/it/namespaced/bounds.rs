@@ -33,6 +33,10 @@ fn a_text_with_a_part_that_nothing_allows_is_refused_with_its_field() {
             "mountPropagation",
         ),
         (patch("ports: [{containerPort: 80}]"), "containers.ports"),
+        (
+            patch("env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]"),
+            "containers.env.valueFrom.fileKeyRef",
+        ),
         (patch("image: 'other:1'"), "containers.image"),
         (patch("replace: [command], command: [sh]"), "containers.command"),
         (patch("securityContext: {privileged: true}"), "containers.securityContext"),

@@ -1,8 +1,6 @@
 //! Positions of injected containers.
 
-use serde_json::json;
-
-use crate::kit::{load, pod, result, rule, rules};
+use crate::kit::{load, rule, settings};
 
 /// Code, position, message and help of the findings for a sidecar or init container.
 fn told(list: &str, container: &str) -> Vec<String> {
@@ -46,21 +44,11 @@ fn a_position_in_a_list_that_the_container_does_not_join_is_an_error() {
 
 #[test]
 fn the_settings_decide_which_position_of_a_sidecar_counts() {
-    let settings = "---\napiVersion: vestibule.dev/v1alpha1\nkind: InjectorSettings\nmetadata: {name: s}\nspec: {nativeSidecars: false}\n";
+    let settings = settings("{nativeSidecars: false}");
     let loads = |position: &str| {
         let one = rule("r", &format!("sidecars: [{{name: s, image: 'i:1', position: {{{position}}}}}]"));
-        load(&(one + settings)).is_ok()
+        load(&(one + &settings)).is_ok()
     };
     assert!(loads("containers: last") && loads("containers: last, initContainers: first"));
     assert!(!loads("initContainers: first"));
-}
-
-/// As `docs/how-to/rules` says: if several sources set a variable, the last one counts, and that must be the pod's own.
-#[test]
-fn sources_of_variables_go_before_those_of_the_pod() {
-    let spec = "containerPatches: [{select: {all: true}, envFrom: [{configMapRef: {name: a}}, {secretRef: {name: b}}]}]";
-    let web = pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"theirs"}}]}]}"#);
-    let sources = &result(&rules(&rule("r", spec)), &web)["spec"]["containers"][0]["envFrom"];
-    let wanted = json!([{"configMapRef": {"name": "a"}}, {"secretRef": {"name": "b"}}, {"configMapRef": {"name": "theirs"}}]);
-    assert_eq!(*sources, wanted);
 }

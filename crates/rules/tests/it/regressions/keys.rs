@@ -21,6 +21,32 @@ fn annotated(annotations: &str) -> String {
     )
 }
 
+/// As in the API server, the prefix of an annotation's key may have capital letters, and that of a label's may not.
+#[test]
+fn keys_of_annotations_may_have_capital_letters() {
+    let rules = rules(&rule(
+        "r",
+        "parameters:\n\
+         - {name: one, type: string, default: a, annotation: Example.com/One}\n\
+         - {name: more, type: string, annotationPrefix: Example.com/More-}\n\
+         compatAnnotations: {Example.com/inject: ['yes']}\n\
+         pod: {annotations: {Example.com/Made: {$cel: \"params.one + params.more['x']\"}}}",
+    ));
+    let made = result(&rules, &annotated(r#""Example.com/One":"b","Example.com/More-x":"c""#));
+    assert_eq!(made["metadata"]["annotations"]["Example.com/Made"], "bc");
+    let computed = rules_of_map("annotations");
+    assert_eq!(result(&computed, &annotated(""))["metadata"]["annotations"]["Example.com/a"], "b");
+    assert_eq!(word(&decide(&rules_of_map("labels"), &annotated(""))), "error");
+    assert_eq!(codes(&rule("r", "pod: {labels: {Example.com/a: b}}")), ["VST0113"]);
+}
+
+fn rules_of_map(map: &str) -> vestibule_rules::RuleSet {
+    rules(&rule(
+        "r",
+        &format!("pod: {{{map}: {{$cel: \"{{'Example.com/' + owner.name.substring(0, 0) + 'a': 'b'}}\"}}}}"),
+    ))
+}
+
 /// Dapr's `app-port` and Istio's ports could not be parameters.
 #[test]
 fn a_sidecar_listens_where_a_parameter_says() {

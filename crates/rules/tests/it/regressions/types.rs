@@ -56,7 +56,9 @@ fn places_are_checked_against_what_expressions_give() {
         (env("variables.next"), "string(variables.next)"),
         (env("params.on ? 1 : 2"), "string("),
         (env("size(variables.names)"), "string("),
-        (env("quantity(params.cpu)"), "a quantity, a version or an address"),
+        // No function makes text of a quantity.
+        (env("quantity(params.cpu)"), "a quantity, a version or a URL | "),
+        (env("ip('10.0.0.1')"), "this is an address | write `string(...)`"),
         (env("{'a': 'b'}"), "this is a map"),
         (env("duration(params.wait)"), "this is a duration"),
         (sidecar("ports: [{containerPort: {$cel: params.text}}]"), "int(params.text)"),
@@ -102,6 +104,7 @@ fn places_are_checked_against_what_expressions_give() {
 fn expressions_that_may_have_the_right_type_are_accepted() {
     for spec in [
         env("string(params.port)"),
+        env("string(ip('10.0.0.1')) + string(cidr('10.0.0.0/8').masked())"),
         env("params.cpu"),
         env("params.one"),
         env("params.wait"),
@@ -139,6 +142,8 @@ fn the_parts_of_expressions_are_checked_too() {
         ("params.port.startsWith('8')", "`startsWith` wants text, and this is a whole number"),
         ("params.cpu.asInteger() > 1", "`asInteger` wants a quantity"),
         ("quantity(params.port).isInteger()", "`quantity` wants text"),
+        ("string(quantity(params.cpu)) == ''", "`string` wants a single value, and this is a quantity"),
+        ("variables.names.string() == ''", "`string` wants a single value, and this is a list"),
         ("params.text.name == ''", "text has no field `name`"),
         ("params.text && true", "a condition is true or false, and this is text"),
         ("!params.port", "a condition is true or false, and this is a whole number"),

@@ -36,6 +36,9 @@ fn numbers() {
         ("string(b'abc')", "'abc'"),
         ("string('a')", "'a'"),
         ("bool('true') && !bool('F' + 'alse')", "true"),
+        ("bool('T') && !bool('F')", "true"),
+        ("uint(0.5)", "0u"),
+        ("double('inf') > 1e308", "true"),
     ]);
     all_fail(&[
         "9223372036854775807 + 1",
@@ -60,8 +63,11 @@ fn numbers() {
         "int(1e99)",
         "uint(-1)",
         "uint(-1.0)",
+        "uint(-0.5)",
+        "uint('+1')",
         "bool('yes')",
         "double('x')",
+        "double('1e400')",
         "string(b'\\xff')",
     ]);
 }
@@ -239,6 +245,19 @@ fn texts() {
         ("'abcd'.matches('^a.*d$')", "true"),
         ("'mañana'.matches('a+ñ+a+n+a+')", "true"),
         ("'x'.matches('')", "true"),
+        ("'0aZ_ \\t'.matches('^\\\\d\\\\w\\\\w\\\\w\\\\s\\\\s$')", "true"),
+        // RE2's classes are ASCII.
+        ("'\\u0663'.matches('\\\\d')", "false"),
+        ("'é'.matches('\\\\w')", "false"),
+        ("'é'.matches('[^\\\\D]|[^\\\\W_]')", "false"),
+        ("'é'.matches('^\\\\W\\\\D?$')", "true"),
+        ("'\\u00a0'.matches('\\\\s')", "false"),
+        ("'éa'.find('\\\\b.*')", "'a'"),
+        ("'ea'.find('\\\\B.*')", "'a'"),
+        ("'\\u0663'.matches('\\\\p{Nd}')", "true"),
+        // Within a class they have no meaning of their own.
+        ("'[a&~b]'.matches('^[][a-b&&~~]+$')", "true"),
+        ("'a]'.matches('^[[:alpha:]]]$') && !'a'.matches('[^[:alpha:]]')", "true"),
         ("'he' + 'llo'", "'hello'"),
         ("'' + ''", "''"),
         ("b'a' == b'a'", "true"),
