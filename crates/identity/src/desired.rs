@@ -1,5 +1,6 @@
 //! The entries that a registered object should hold.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -7,6 +8,9 @@ use tokio::sync::watch;
 use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
+
+/// The annotation with the owner of the entries: a hash of its desired entries, and the names of the entries it wrote.
+pub(crate) const ENTRIES: &str = "vestibule.dev/entries";
 
 /// The entries that one version of a program wants in a registered object: the registration mode `managed`. The object is
 /// installed without entries; [`SelfManaged`](crate::SelfManaged) writes them together with the `caBundle` after the server
@@ -127,6 +131,14 @@ impl Desired {
         &self.entries
     }
 
+    /// Whether these are the entries that were written last to the object with these annotations. [`None`] if no annotation tells: an
+    /// admission policy may remove it.
+    #[must_use]
+    pub fn were_written(&self, annotations: Option<&BTreeMap<String, String>>) -> Option<bool> {
+        let hash = annotations?.get(ENTRIES)?.split_whitespace().next()?;
+        Some(hash == self.hash)
+    }
+
     /// The names of the entries; a `conversion` has none.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().filter_map(name_of)
@@ -208,5 +220,15 @@ mod tests {
         assert_eq!(hash(1), hash(1));
         assert_ne!(hash(1), hash(2));
         assert_eq!(hash(1).len(), 16);
+    }
+
+    #[test]
+    fn the_annotation_tells_whether_the_entries_were_written() {
+        let desired = desired("mutating/x", json!([{ "name": "a", "clientConfig": {} }])).unwrap();
+        let written =
+            |text: &str| desired.were_written(Some(&BTreeMap::from([(ENTRIES.to_owned(), text.to_owned())])));
+        assert_eq!(written(&format!("{} a", desired.hash)), Some(true));
+        assert_eq!(written("0123456789abcdef a"), Some(false));
+        assert_eq!((written(""), desired.were_written(None)), (None, None));
     }
 }

@@ -201,7 +201,7 @@ impl Configuration {
             let is_read = |watched: &WatchedSources| watched.has_read_namespaced.load(Ordering::Relaxed);
             return match self.watched.as_ref().is_none_or(is_read) {
                 true => Ok(()),
-                false => Err("the NamespacedInjections of the cluster are being read".to_owned()),
+                false => Err("the NamespacedInjections of the cluster are not read yet; the log tells if the injector lacks a right".to_owned()),
             };
         }
         let text = |finding: &Finding| match finding {

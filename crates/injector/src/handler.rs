@@ -64,7 +64,7 @@ impl Handler for InjectHandler {
                         return Verdict::allowed();
                     }
                     let rules = hash.map_or(snapshot.rules(), |hash| snapshot.rules_to_continue(&hash));
-                    self.decide(&snapshot, rules, request, facts, deadline).await
+                    self.decide(&snapshot, rules, request, facts, until).await
                 }
                 Err(NotReady(missing)) => Verdict::not_ready(missing),
             }
@@ -124,7 +124,7 @@ impl InjectHandler {
         rules: &RuleSet,
         request: &Request<'_>,
         facts: Option<&NamespaceFacts>,
-        deadline: Instant,
+        until: Instant,
     ) -> Verdict {
         // A DELETE has no object, and no rule is about other resources.
         let (Some(object), Some(resource)) = (request.object, resource(request)) else {
@@ -144,9 +144,10 @@ impl InjectHandler {
         if let Some(watched) = self.namespaces.as_watched().filter(|_| self.is_required)
             && evaluated.as_ref().is_ok_and(is_elsewhere)
         {
-            // The API server calls this hook for namespaces of required rules only: the watch may not have reported a new label yet.
+            // The API server calls this hook for namespaces of required rules only, unless the entries are wider than the rules. The
+            // watch may not have reported a new label yet.
             let namespace = request.namespace.as_deref().unwrap_or_default();
-            match watched.fresh_facts(namespace, deadline).await {
+            match watched.fresh_facts(namespace, until).await {
                 Ok(fresh) => evaluated = evaluate(fresh.as_deref()),
                 Err(NotReady(missing)) => return Verdict::not_ready(missing),
             }
@@ -177,12 +178,15 @@ impl InjectHandler {
     }
 }
 
-/// Whether all required rules among `rules`, by which `decision` was made, are for other namespaces.
+/// Whether all required rules among `rules` that are for such resources are for other namespaces; `decision` was made by `rules`.
 fn is_of_other_namespaces(decision: &Decision, rules: &RuleSet) -> bool {
     let required = rules.rules().iter().zip(&decision.verdicts).filter(|(rule, _)| rule.required());
-    let mut outcomes = required.map(|(_, verdict)| &verdict.outcome).peekable();
-    outcomes.peek().is_some()
-        && outcomes.all(|it| matches!(it, Outcome::Skipped { reason: Reason::NamespaceNotMatched, .. }))
+    let skipped_for = required.map(|(_, verdict)| match verdict.outcome {
+        Outcome::Skipped { reason, .. } => Some(reason),
+        _ => None,
+    });
+    let mut skipped_for = skipped_for.filter(|it| *it != Some(Reason::OtherResource)).peekable();
+    skipped_for.peek().is_some() && skipped_for.all(|it| it == Some(Reason::NamespaceNotMatched))
 }
 
 fn mode(snapshot: &Snapshot) -> Mode {

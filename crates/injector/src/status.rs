@@ -87,8 +87,9 @@ struct Memory {
     differs_since: Option<Instant>,
     /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
     written_from: Option<String>,
-    /// A status that the API server left as it was, because the definition there lacks a member of it.
-    not_taken: Option<Value>,
+    /// A status that the API server left as it was, because the definition there lacks a member of it, and when. It is tried again
+    /// after [`COUNTS_INTERVAL`], as the definition may be newer then.
+    not_taken: Option<(Value, Instant)>,
     /// The counts that are in the stored status, and when they were written.
     reported: Counts,
     counts_written: Option<Instant>,
@@ -176,13 +177,15 @@ impl StatusWriter {
             if counts {
                 new.add_to(&mut status, Timestamp::now());
             }
-            if memory.not_taken.as_ref() == Some(&status) {
+            let is_again =
+                |(not_taken, at): &(Value, Instant)| *not_taken == status && at.elapsed() < COUNTS_INTERVAL;
+            if memory.not_taken.as_ref().is_some_and(is_again) {
                 continue;
             }
             if let Some(version) = self.write(object, &status).await {
                 let is_taken = version != object.resource_version;
                 memory.written_from = is_taken.then(|| object.resource_version.clone());
-                memory.not_taken = (!is_taken).then_some(status);
+                memory.not_taken = (!is_taken).then(|| (status, Instant::now()));
                 if counts {
                     (memory.reported, memory.counts_written) = (total, Some(now));
                 }

@@ -1,5 +1,3 @@
-//! The custom resource of a web site, and its webhook.
-
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Service};
 use vestibule::{Change, Context, Reject};
 

@@ -7,11 +7,9 @@ use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
 use super::managed_fields::{FieldManagers, owned_fields, owns_field};
-use crate::desired::name_of;
+use crate::desired::{ENTRIES, name_of};
 use crate::{Desired, RegistrationKind};
 
-/// The owner of the entries: a hash of its desired entries, and the names of the entries it wrote.
-const ENTRIES: &str = "vestibule.dev/entries";
 /// The claim: the hash of a version that will write its entries if no replica of the owner objects.
 const CLAIM: &str = "vestibule.dev/entries-claim";
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use kube::{Api, Client};
 use serde_json::Value;
 use tokio::time::Instant;
-use vestibule::identity::RegistrationKind;
+use vestibule::identity::{Desired, RegistrationKind};
 use vestibule::tooling::Entries;
 
 /// An API server learns by a watch of a webhook configuration that was stored. It calls the injector for new entries after this time.
@@ -80,31 +80,40 @@ async fn are_stored(client: &Client, entries: &Entries) -> Option<bool> {
     let configurations = Api::<MutatingWebhookConfiguration>::all(client.clone());
     let desired = entries.desired();
     for desired in desired.iter().filter(|it| it.registration().kind == RegistrationKind::Mutating) {
-        let Some(found) = configurations.get_opt(&desired.registration().name).await.ok()? else {
-            return Some(false);
-        };
-        let found = found.webhooks.iter().flatten().filter_map(|entry| serde_json::to_value(entry).ok());
-        let found: Vec<Value> = found.collect();
-        if !has_all(&found, desired.entries()) {
+        let found = configurations.get_opt(&desired.registration().name).await.ok()?;
+        let were_written =
+            |found: &MutatingWebhookConfiguration| desired.were_written(found.metadata.annotations.as_ref());
+        if !found.is_some_and(|found| has_entries(&found, desired, were_written(&found))) {
             return Some(false);
         }
     }
     Some(true)
 }
 
-/// Whether every entry of `desired` is among `found`. Other programs may add entries, and conditions and selectors to an entry: these
-/// stay.
-fn has_all(found: &[Value], desired: &[Value]) -> bool {
-    desired.iter().all(|entry| found.iter().any(|found| contains(found, entry)))
+/// Whether `found` has the desired entries. If they `were_written`, other programs may have changed them since, or added entries:
+/// these changes stay.
+fn has_entries(found: &MutatingWebhookConfiguration, desired: &Desired, were_written: Option<bool>) -> bool {
+    let entries = || found.webhooks.iter().flatten();
+    match were_written {
+        Some(were_written) => {
+            were_written && desired.names().all(|name| entries().any(|entry| entry.name == name))
+        }
+        None => {
+            let entries: Vec<_> = entries().filter_map(|entry| serde_json::to_value(entry).ok()).collect();
+            desired.entries().iter().all(|entry| entries.iter().any(|found| contains(found, entry)))
+        }
+    }
 }
 
-/// Whether every field and item of `part` is in `whole`, to which the API server adds defaults and the `caBundle`.
+/// Whether every field of `part` has the same value in `whole`, to which the API server adds defaults and the `caBundle`.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
             part.iter().all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part)))
         }
-        (Value::Array(whole), Value::Array(part)) => has_all(whole, part),
+        (Value::Array(whole), Value::Array(part)) => {
+            whole.len() == part.len() && whole.iter().zip(part).all(|(whole, part)| contains(whole, part))
+        }
         _ => whole == part,
     }
 }
@@ -164,18 +173,32 @@ mod tests {
         assert!(!registered.is_awaited());
     }
 
+    fn entry(name: &str, operators: &[&str]) -> Value {
+        let expression = |operator: &&str| json!({"key": "env", "operator": operator, "values": ["dev"]});
+        let expressions: Vec<Value> = operators.iter().map(expression).collect();
+        json!({
+            "name": name, "clientConfig": {}, "namespaceSelector": {"matchExpressions": expressions},
+            "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        })
+    }
+
     /// A cloud adds a selector to every webhook, or a user a condition or an entry. Rules were said not to be registered for as long as
     /// these were there.
     #[test]
     fn entries_to_which_another_program_added_something_are_stored() {
-        let expression = |key: &str| json!({"key": key, "operator": "In", "values": ["a"]});
-        let entry = |name: &str, expressions: &[Value]| json!({"name": name, "namespaceSelector": {"matchExpressions": expressions}});
-        let desired = [entry("required", &[expression("team")])];
-        let restricted = entry("required", &[expression("control-plane"), expression("team")]);
-        let foreign = entry("other", &[expression("team")]);
-        assert!(has_all(&[foreign.clone(), restricted], &desired));
-        assert!(!has_all(&[foreign], &desired));
-        assert!(!has_all(&[entry("required", &[expression("tier")])], &desired));
+        let (restricted, plain, other) =
+            (entry("required", &["In"]), entry("required", &[]), entry("other", &["In"]));
+        let desired = Desired::new("mutating/x".parse().unwrap(), vec![plain.clone()]).unwrap();
+        let has = |webhooks: &[&Value], were_written| {
+            let found = json!({"metadata": {}, "webhooks": webhooks});
+            has_entries(&serde_json::from_value(found).unwrap(), &desired, were_written)
+        };
+        assert!(has(&[&other, &restricted], Some(true)));
+        assert!(!has(&[&other], Some(true)), "the entry was removed");
+        // The rule was loosened a moment before, and the entry is the former one.
+        assert!(!has(&[&restricted], Some(false)));
+        // Without the annotation the entries are compared.
+        assert!(has(&[&other, &plain], None) && !has(&[&restricted], None));
     }
 
     /// Other rules stay in force when a rule comes that needs no new entry.

@@ -238,7 +238,8 @@ async fn a_status_that_the_api_server_does_not_take_stops_no_later_one() {
     assert_eq!(condition(&status, "InForce"), ("True", "AllReplicas", "on 1 of 1 replicas"));
     let writes = fixture.stored().writes;
     fixture.later(600).await;
-    assert!(fixture.stored().writes <= writes + 1, "{writes}, then {}", fixture.stored().writes);
+    // One attempt a minute: the definition may be newer by then.
+    assert!(fixture.stored().writes <= writes + 11, "{writes}, then {}", fixture.stored().writes);
     let others = [injection("other", BROKEN)];
     fixture.reload([injection("label", BROKEN)].into_iter().chain(others).collect());
     let status = fixture.later(30).await;

@@ -79,10 +79,10 @@ fn parse_cost(text: &str) -> usize {
 }
 
 /// The pattern `text` of RE2, which the API server uses, as the library reads it. In RE2 `\d`, `\w`, `\s` and `\b` are about
-/// ASCII alone, and `[`, `&` and `~` stand for themselves within a class.
+/// ASCII alone, and `[`, `&`, `~` and `--` are no operators within a class.
 fn in_syntax_of_library(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
-    let mut in_class = false;
+    let (mut in_class, mut before) = (false, "");
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
         let (token, replacement) = match letter {
@@ -98,11 +98,10 @@ fn in_syntax_of_library(text: &str) -> String {
                 let start = starts.into_iter().find(|start| rest.starts_with(start)).unwrap_or("[");
                 (start, start)
             }
-            '[' if rest.starts_with("[:") => {
-                let named = rest.split_inclusive(":]").next().unwrap_or(rest);
-                (named, named)
-            }
-            '[' if in_class => ("[", r"\["),
+            '[' => named_class(rest).map_or(("[", r"\["), |named| (named, named)),
+            // The first of two hyphens is an item at the start of a class, and makes a range elsewhere.
+            '-' if in_class && before == "-" => ("-", r"\-"),
+            '-' if in_class && before.starts_with('[') && rest.starts_with("--") => ("-", r"\-"),
             '&' if in_class => ("&", r"\&"),
             '~' if in_class => ("~", r"\~"),
             _ => {
@@ -112,9 +111,17 @@ fn in_syntax_of_library(text: &str) -> String {
             }
         };
         pattern.push_str(replacement);
+        before = replacement;
         rest = rest.get(token.len()..).unwrap_or_default();
     }
     pattern
+}
+
+/// The class such as `[:alpha:]` at the start of `text`, if there is one.
+fn named_class(text: &str) -> Option<&str> {
+    let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'^');
+    text.get(.."[::]".len() + name.len()).filter(|_| is_name)
 }
 
 /// A class or an assertion about letters, for ASCII alone.

@@ -121,7 +121,7 @@ fn lists_and_maps_are_not_keys() {
     assert_eq!(json("1: a\ntrue: b\n"), [r#"{"1":"a","true":"b"}"#]);
 }
 
-/// As `sigs.k8s.io/yaml`, which kubectl uses, writes them.
+/// As `sigs.k8s.io/yaml`, which kubectl uses, writes them, but for fractions and null.
 #[test]
 fn plain_keys_are_resolved_as_kubectl_does() {
     let text = "on: 1\n'yes': 2\n1: 3\n0644: 4\na: {n: 5}\n1.10: 6\n~: 7\n";

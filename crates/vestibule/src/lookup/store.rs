@@ -1,4 +1,4 @@
-//! IndexedObjects of one type by namespace and name, and by index.
+//! Objects of one type by namespace and name, and by index.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -27,7 +27,7 @@ struct State<T> {
     listed: IndexedObjects<T>,
 }
 
-/// IndexedObjects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
+/// Objects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
 struct IndexedObjects<T> {
     /// By namespace, empty for cluster-scoped kinds, and by name.
     by_name: BTreeMap<String, BTreeMap<String, StoredObject<T>>>,

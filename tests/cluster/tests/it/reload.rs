@@ -16,6 +16,7 @@ use vestibule_injector::{Configuration, Namespaces, Snapshot, SnapshotState, app
 use crate::cluster::{Cluster, Namespace};
 use crate::samples::pod;
 use vestibule_manifests::Installation;
+use vestibule_testenv::until;
 
 /// Longer than any wait takes on a busy machine.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -158,7 +159,7 @@ async fn rules_in_config_maps_are_watched_and_validated_and_the_last_good_ones_s
     drop((configuration, second));
     let restarted = start();
     becomes(&restarted, in_force("redis:8.3", SnapshotState::LastGood)).await;
-    assert_eq!(restarted.ready(), Ok(()));
+    until("ready", TIMEOUT, async || restarted.ready().is_ok()).await.unwrap();
 
     // Deleted rules are removed, also from the stored ones.
     home.delete(&config_map("cache", "")).await.object();

@@ -113,6 +113,11 @@ impl Keys {
         self.find(header)
     }
 
+    /// Requests the keys again, within the [`PACE`]: none of the known ones has signed a token that names no key.
+    pub(super) fn request(&self) {
+        self.wanted.notify_one();
+    }
+
     /// Whether there is no key yet; readiness waits for the first.
     pub(crate) fn are_missing(&self) -> bool {
         self.known.load().is_empty()

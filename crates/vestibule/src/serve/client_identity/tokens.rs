@@ -47,6 +47,9 @@ impl Tokens {
                 break;
             }
         }
+        if header.kid.is_none() && result == Err(CredentialError::Signature) {
+            self.keys.request();
+        }
         result
     }
 

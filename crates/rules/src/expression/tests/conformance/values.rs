@@ -258,6 +258,9 @@ fn texts() {
         // Within a class they have no meaning of their own.
         ("'[a&~b]'.matches('^[][a-b&&~~]+$')", "true"),
         ("'a]'.matches('^[[:alpha:]]]$') && !'a'.matches('[^[:alpha:]]')", "true"),
+        ("'[x'.matches('^[[:x]+$') && ':'.matches('^[[:x]$')", "true"),
+        ("'-'.matches('^[a-z--]$') && 'b'.matches('^[a-z--]$') && !'&'.matches('^[a-z--]$')", "true"),
+        ("','.matches('^[+--]$') && '5'.matches('^[--9]$') && '-'.matches('^[--]$')", "true"),
         ("'he' + 'llo'", "'hello'"),
         ("'' + ''", "''"),
         ("b'a' == b'a'", "true"),
