@@ -102,7 +102,8 @@ async fn rules_that_did_not_come_are_waited_for_once() {
 #[tokio::test(start_paused = true)]
 async fn a_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_before() {
     let other = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: other}, spec: {optIn: pod, pod: {labels: {a: b}}}}\n";
-    let rules = RULES.replace("spec:", "spec:\n  required: true") + other;
+    let of_deployments = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: replicas}, spec: {required: true, targets: [deployments], match: {namespaceSelector: {matchLabels: {team: red}}}, pod: {labels: {a: b}}}}\n";
+    let rules = RULES.replace("spec:", "spec:\n  required: true") + other + of_deployments;
     let rules = crate::compile([("rules.yaml", &*rules)]).unwrap_or_else(|findings| panic!("{findings:?}"));
     let metadata = json!({"name": "fresh", "resourceVersion": "7"});
     let listed =
