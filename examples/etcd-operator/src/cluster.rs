@@ -1,5 +1,3 @@
-//! The custom resource of an etcd cluster.
-
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use kube::CustomResource;
 use schemars::JsonSchema;

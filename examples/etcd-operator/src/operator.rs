@@ -1,5 +1,3 @@
-//! The reconciler: a StatefulSet for every cluster.
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! The webhook: a default, and checks that a schema cannot express.
-
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::ResourceExt;
 use vestibule::{Change, Context, Reject, deny};
