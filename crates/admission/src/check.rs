@@ -81,7 +81,7 @@ fn has_mutable_object(request: &Request<'_>) -> bool {
 }
 
 fn find<'d>(view: View<'d>, path: &str) -> Option<View<'d>> {
-    path.split('/').skip(1).try_fold(view, |view, name| view.get(name))
+    path.split('/').skip(1).try_fold(view, View::get)
 }
 
 fn same(before: Option<View<'_>>, after: Option<View<'_>>) -> bool {
