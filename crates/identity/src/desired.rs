@@ -9,8 +9,24 @@ use vestibule_pki::ring::Request;
 
 use crate::{RegistrationKind, RegistrationName};
 
-/// The annotation with the owner of the entries: a hash of its desired entries, and the names of the entries it wrote.
+/// The annotation with the [`Owner`] of the entries.
 pub(crate) const ENTRIES: &str = "vestibule.dev/entries";
+
+/// The version of the program that wrote the entries of an object last.
+pub(crate) struct Owner {
+    /// The hash of its desired entries.
+    pub(crate) hash: String,
+    /// The names of the entries it wrote.
+    pub(crate) names: Vec<String>,
+}
+
+impl Owner {
+    /// The owner that the annotations of an object name.
+    pub(crate) fn of(annotations: Option<&BTreeMap<String, String>>) -> Option<Self> {
+        let mut words = annotations?.get(ENTRIES)?.split_whitespace().map(ToOwned::to_owned);
+        Some(Self { hash: words.next()?, names: words.collect() })
+    }
+}
 
 /// The entries that one version of a program wants in a registered object: the registration mode `managed`. The object is
 /// installed without entries; [`SelfManaged`](crate::SelfManaged) writes them together with the `caBundle` after the server
@@ -135,8 +151,7 @@ impl Desired {
     /// admission policy may remove it.
     #[must_use]
     pub fn were_written(&self, annotations: Option<&BTreeMap<String, String>>) -> Option<bool> {
-        let hash = annotations?.get(ENTRIES)?.split_whitespace().next()?;
-        Some(hash == self.hash)
+        Owner::of(annotations).map(|owner| owner.hash == self.hash)
     }
 
     /// The names of the entries; a `conversion` has none.

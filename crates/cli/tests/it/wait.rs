@@ -1,6 +1,6 @@
 //! Waiting for an effect of another process.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Asks until `is_wanted` holds for the answer, and returns that answer. If none comes in time, the error is the last answer.
 pub(crate) async fn until<T>(
@@ -9,16 +9,14 @@ pub(crate) async fn until<T>(
 ) -> Result<T, T> {
     /// Longer than any step of a test takes.
     const PATIENCE: Duration = Duration::from_secs(120);
-    const PAUSE: Duration = Duration::from_millis(50);
-    let end = Instant::now() + PATIENCE;
-    loop {
+    let mut last = None;
+    let waited = vestibule_testenv::until("the wanted answer", PATIENCE, async || {
         let answer = ask().await;
-        if is_wanted(&answer) {
-            return Ok(answer);
-        }
-        if Instant::now() >= end {
-            return Err(answer);
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+        let is_wanted = is_wanted(&answer);
+        last = Some(answer);
+        is_wanted
+    });
+    let is_in_time = waited.await.is_ok();
+    let answer = last.expect("it asks at least once");
+    if is_in_time { Ok(answer) } else { Err(answer) }
 }

@@ -7,7 +7,7 @@ use kube::api::DynamicObject;
 use serde_json::{Map, Value, json};
 
 use super::managed_fields::{FieldManagers, owned_fields, owns_field};
-use crate::desired::{ENTRIES, name_of};
+use crate::desired::{ENTRIES, Owner, name_of};
 use crate::{Desired, RegistrationKind};
 
 /// The claim: the hash of a version that will write its entries if no replica of the owner objects.
@@ -26,11 +26,6 @@ pub(super) struct StoredEntries {
     fields: BTreeSet<(String, String)>,
 }
 
-pub(super) struct Owner {
-    pub(super) hash: String,
-    names: Vec<String>,
-}
-
 impl StoredEntries {
     pub(super) fn read(kind: RegistrationKind, object: &DynamicObject, ours: &FieldManagers) -> Self {
         let annotation = |key| object.metadata.annotations.as_ref()?.get(key);
@@ -38,7 +33,7 @@ impl StoredEntries {
         let names = value.iter().filter_map(Value::as_array).flatten().filter_map(name_of);
         let fields = names.flat_map(|name| fields_of(name, object, ours)).collect();
         Self {
-            owner: annotation(ENTRIES).and_then(|text| Owner::read(text)),
+            owner: Owner::of(object.metadata.annotations.as_ref()),
             claim: annotation(CLAIM).filter(|claim| !claim.is_empty()).cloned(),
             value,
             fields,
@@ -143,13 +138,6 @@ impl StoredEntries {
     fn find(&self, name: &str) -> Option<(usize, &Value)> {
         let list = self.value.as_ref().and_then(Value::as_array)?;
         list.iter().enumerate().find(|(_, entry)| name_of(entry) == Some(name))
-    }
-}
-
-impl Owner {
-    fn read(text: &str) -> Option<Self> {
-        let mut words = text.split_whitespace().map(ToOwned::to_owned);
-        Some(Self { hash: words.next()?, names: words.collect() })
     }
 }
 

@@ -13,7 +13,7 @@ use super::fixture::{
 };
 use super::memory_after_load;
 use super::{Lateness, Row};
-use crate::rig::{BackgroundLoad, HostileClient, Process, Program, open_many};
+use crate::rig::{BackgroundLoad, HostileClient, Outcomes, Process, Program, open_many};
 
 const MANY: usize = 5_000;
 /// The connections open over this time; at once, the kernel's accept queue would overflow.
@@ -187,31 +187,22 @@ impl ApiServerLoad<Report> {
 }
 
 pub(super) async fn handshakes() -> anyhow::Result<Vec<Row>> {
-    const SECONDS: u64 = 10;
     const RATE: usize = 2_000;
     /// With fewer handshakes per second the row proves nothing.
     const LEAST: f64 = 1_000.0;
     let server = webhook(&[]).await?;
     let before = memory_after_load::warm_up(&server).await?;
-    let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
-    let during = Duration::from_secs(SECONDS);
-    let began = Instant::now();
-    let outcomes =
-        open_many(&server, HostileClient::Handshake, RATE * SECONDS as usize, during, during).await?;
-    let ended = Instant::now();
+    let Flood { honest, outcomes, began, ended } = flood(&server, HostileClient::Handshake, RATE).await?;
     let rate = outcomes.ended as f64 / (ended - began).as_secs_f64();
-    let honest = honest.stop().await?;
-    let p99 = honest.latency.quantile(0.99);
-    let done = format!(
-        "{RATE} handshakes/s without a request for {SECONDS} s; 50 calls/s of an API server meanwhile"
-    );
+    let done =
+        format!("{RATE} handshakes/s without a request for 10 s; 50 calls/s of an API server meanwhile");
+    let p99 = millis(honest.latency.quantile(0.99));
     Ok(vec![
         Row::of("A07", done)
             .seen(summary(&honest))
             .judged(
                 format!(
-                    "p99 {}, {} failed; {rate:.0} handshakes/s, {} refused",
-                    millis(p99),
+                    "p99 {p99}, {} failed; {rate:.0} handshakes/s, {} refused",
                     honest.failures(),
                     outcomes.refused
                 ),
@@ -229,19 +220,14 @@ pub(super) async fn handshakes() -> anyhow::Result<Vec<Row>> {
 
 /// More handshakes than one processor can answer, on which the webhook then has one thread for all its work.
 async fn hellos() -> anyhow::Result<Row> {
-    const SECONDS: u64 = 10;
     const RATE: usize = 6_000;
     let folder = Arc::new(tempfile::tempdir()?);
     let server = Process::start_on_one_processor(Program::Webhook, &folder, &[]).await?;
-    let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
-    let during = Duration::from_secs(SECONDS);
-    let began = Instant::now();
-    let outcomes = open_many(&server, HostileClient::Hello, RATE * SECONDS as usize, during, during).await?;
-    let rate = outcomes.ended as f64 / began.elapsed().as_secs_f64();
-    let honest = honest.stop().await?;
+    let Flood { honest, outcomes, began, ended } = flood(&server, HostileClient::Hello, RATE).await?;
+    let rate = outcomes.ended as f64 / (ended - began).as_secs_f64();
     let done = format!(
-        "a webhook on one processor; {RATE} connections/s that send a ClientHello and no more, for {SECONDS} s; 50 calls/s of \
-         an API server meanwhile"
+        "a webhook on one processor; {RATE} connections/s that send a ClientHello and no more, for 10 s; 50 calls/s of an API \
+         server meanwhile"
     );
     Ok(Row::of("A07", done)
         .seen(format!("{}; {rate:.0} hellos/s answered", summary(&honest)))
@@ -251,4 +237,23 @@ async fn hellos() -> anyhow::Result<Row> {
             answered_quickly(&honest),
         )
         .late(all_admitted(&honest), [Lateness::p99(QUICK, &honest)]))
+}
+
+/// A flood of connections, and the calls of an API server meanwhile.
+struct Flood {
+    honest: Report,
+    outcomes: Outcomes,
+    began: Instant,
+    ended: Instant,
+}
+
+/// Opens `rate` connections a second for 10 s.
+async fn flood(server: &Process, client: HostileClient, rate: usize) -> anyhow::Result<Flood> {
+    const SECONDS: u64 = 10;
+    let honest = BackgroundLoad::start(server.caller()?, 50.0, QUICK, hook("label"), review()?);
+    let during = Duration::from_secs(SECONDS);
+    let began = Instant::now();
+    let outcomes = open_many(server, client, rate * SECONDS as usize, during, during).await?;
+    let ended = Instant::now();
+    Ok(Flood { honest: honest.stop().await?, outcomes, began, ended })
 }
