@@ -3,8 +3,8 @@
 //! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input, 3 for a
 //! cluster or server that does not answer. Each command has a module of its name (`try` is `try_rules`, `test` is `golden`,
 //! `uninstall` is in `install`, `schema`, `completions` and `man` are in `shell`; `certs` and `loglevel` are in
-//! `vestibule-command`). The decisions are elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve` and `manifests` of any webhook in
-//! `vestibule-command`.
+//! `vestibule-command`). The decisions are elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve` and
+//! `manifests` of any webhook in `vestibule-command`.
 //!
 //! - `objects` reads the user's objects, `rules` the flags for rules, `workload` derives the pod of a workload.
 //! - `evaluation` gets the answers for objects and for the pods that they will make: from the rules, or in `try_rules` from a

@@ -1,4 +1,4 @@
-//! What the binary says about itself: help, completions, manual pages and the schema of rules.
+//! The help, completions, manual pages and schema of rules that the binary prints.
 
 use crate::fixture::Folder;
 

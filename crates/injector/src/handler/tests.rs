@@ -97,8 +97,8 @@ async fn rules_that_did_not_come_are_waited_for_once() {
     assert_eq!(ask("ba9876543210").await, (true, Duration::from_secs(2)));
 }
 
-/// A namespace has got the label of a required rule, and the watch has not reported it yet. The API server, which calls the hook for
-/// such namespaces only, knew the label, and the pod started without what it is required to have.
+/// A namespace has got the label of a required rule, and the watch has not reported the label yet. The API server knew the label and
+/// called the hook. The handler did not apply the rule, and the pod started without it.
 #[tokio::test(start_paused = true)]
 async fn a_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_before() {
     let other = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: other}, spec: {optIn: pod, pod: {labels: {a: b}}}}\n";
