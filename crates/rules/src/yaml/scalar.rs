@@ -90,7 +90,9 @@ fn decimal(sign: &str, digits: &str) -> Option<String> {
         trimmed => trimmed,
     };
     let fraction = fraction.map(|fraction| format!(".{}", if fraction.is_empty() { "0" } else { fraction }));
-    Some(format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default()))
+    let number = format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default());
+    // Digits of a commit such as `4e996` are no number that a JSON reader takes.
+    number.parse::<f64>().is_ok_and(f64::is_finite).then_some(number)
 }
 
 /// The digits of an octal such as `0644`, without the leading zero.
@@ -124,6 +126,8 @@ mod tests {
             ("1_a", "\"1_a\""),
             ("12:30:45", "\"12:30:45\""),
             ("2001-01-01", "\"2001-01-01\""),
+            ("4e996", "\"4e996\""),
+            ("1e308", "1e308"),
             ("", "null"),
         ] {
             assert_eq!(resolve_as_kubectl(text), json, "{text}");
