@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -70,6 +71,17 @@ pub(crate) enum LaggingStatus {
     Counted(u64),
 }
 
+/// Why there is no new number. Each is logged when it begins.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error(
+        "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}; find the pods with made-up names"
+    )]
+    TooMany,
+    #[error("pods cannot be listed: {0}; trying again")]
+    NotListed(String),
+}
+
 #[derive(Deserialize)]
 struct Pod {
     metadata: Metadata,
@@ -100,33 +112,23 @@ impl LaggingPods {
     /// Counts once in each interval while this replica was chosen, until it is dropped.
     pub(crate) async fn run(self, client: Client, every: Duration) {
         let mut is_here = self.0.is_here.subscribe();
-        let mut is_logged = false;
+        let mut logged = None;
         loop {
             if is_here.wait_for(|is_here| *is_here).await.is_err() {
                 return;
             }
-            match count(&client).await {
+            let problem = match count(&client).await {
                 Ok(carried) => {
-                    let has_more = carried.has_more;
-                    if has_more && !is_logged {
-                        tracing::warn!(
-                            "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}, so lagging pods \
-                             are not counted; find the pods with made-up names"
-                        );
-                    }
+                    let problem = carried.has_more.then_some(Problem::TooMany);
                     self.0.carried.send_replace(Some(Arc::new(carried)));
-                    is_logged = has_more;
+                    problem
                 }
                 // The former numbers stay.
-                Err(error) if !is_logged => {
-                    let error = with_causes(&error);
-                    tracing::warn!(
-                        error,
-                        "pods cannot be listed, so lagging pods are not counted; trying again"
-                    );
-                    is_logged = true;
-                }
-                Err(_) => {}
+                Err(error) => Some(Problem::NotListed(with_causes(&error))),
+            };
+            let begins = Problem::begins(problem.as_ref(), &mut logged);
+            if let Some(problem) = problem.filter(|_| begins) {
+                tracing::warn!("lagging pods are not counted: {problem}");
             }
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
@@ -193,6 +195,14 @@ impl LaggingStatus {
         let is_changed = status[NAME] != new;
         status[NAME] = new;
         is_changed
+    }
+}
+
+impl Problem {
+    /// Whether `problem` is another than before.
+    fn begins(problem: Option<&Self>, before: &mut Option<Discriminant<Self>>) -> bool {
+        let kind = problem.map(discriminant);
+        std::mem::replace(before, kind) != kind && kind.is_some()
     }
 }
 
@@ -286,6 +296,16 @@ mod tests {
         };
         assert_eq!(compared(Carried::default()).status_of("a"), LaggingStatus::Counted(0));
         assert_eq!(compared(carried).status_of("a"), LaggingStatus::Off);
+    }
+
+    /// A list that failed once kept the other problem out of the log for good.
+    #[test]
+    fn each_problem_is_logged_when_it_begins() {
+        let (not_listed, mut before) = (|why: &str| Some(Problem::NotListed(why.to_owned())), None);
+        let mut begins = |problem: Option<Problem>| Problem::begins(problem.as_ref(), &mut before);
+        assert!(begins(not_listed("one")) && !begins(not_listed("another")));
+        assert!(begins(Some(Problem::TooMany)) && !begins(Some(Problem::TooMany)) && !begins(None));
+        assert!(begins(Some(Problem::TooMany)) && begins(not_listed("one")));
     }
 
     #[test]
