@@ -168,15 +168,16 @@ impl LaggingPods {
 }
 
 impl Compared<'_> {
-    /// The number of pods that carry another version of the rule `name`. A rule that is not in force has none.
-    pub(crate) fn status_of(&self, name: &str) -> LaggingStatus {
+    /// The number of pods that carry another version of the rule `name` of this source. A rule that is not in force has none.
+    pub(crate) fn status_of(&self, name: &str, source: &str) -> LaggingStatus {
         match &self.carried {
             _ if !self.is_on => LaggingStatus::Off,
             None => LaggingStatus::Elsewhere,
             Some(carried) if carried.has_more => LaggingStatus::Off,
-            Some(carried) => self.rules.get(name).map_or(LaggingStatus::Off, |rule| {
-                LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default())
-            }),
+            Some(carried) => match self.rules.get(name).filter(|rule| rule.source() == source) {
+                Some(rule) => LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default()),
+                None => LaggingStatus::Off,
+            },
         }
     }
 }
@@ -294,8 +295,9 @@ mod tests {
             carried: Some(Arc::new(carried)),
             rules: rules.clone().collect(),
         };
-        assert_eq!(compared(Carried::default()).status_of("a"), LaggingStatus::Counted(0));
-        assert_eq!(compared(carried).status_of("a"), LaggingStatus::Off);
+        assert_eq!(compared(Carried::default()).status_of("a", "a.yaml"), LaggingStatus::Counted(0));
+        assert_eq!(compared(Carried::default()).status_of("a", "b.yaml"), LaggingStatus::Off);
+        assert_eq!(compared(carried).status_of("a", "a.yaml"), LaggingStatus::Off);
     }
 
     /// A list that failed once kept the other problem out of the log for good.

@@ -145,7 +145,7 @@ impl StatusWriter {
             let mut status = object.status.clone();
             let mut change = facts.update(object, &mut status, Timestamp::now());
             if object.resource != CustomResource::InjectorSettings
-                && lagging.status_of(&object.rule_name()).write(&mut status)
+                && lagging.status_of(&object.rule_name(), &object.source.name).write(&mut status)
             {
                 change = change.max(Change::Message);
             }
@@ -165,6 +165,10 @@ impl StatusWriter {
                 CustomResource::InjectorSettings => Counts::default(),
             };
             memory.seen(object, now);
+            // Before the object is in force, the outcomes are those of a rule of its name in a ConfigMap.
+            if !facts.documents.contains_key(&*object.source.name) {
+                memory.reported = total.clone();
+            }
             // If the first attempt was carried out, the repetition is refused because of its resource version.
             let (total, sent) = match &memory.unanswered {
                 Some(unanswered) => (unanswered.total.clone(), Some(unanswered.counts.clone())),

@@ -270,6 +270,23 @@ async fn a_repeated_write_of_counts_is_the_same_write() {
     assert_eq!(fixture.later(120).await["counts"]["injected"], 5);
 }
 
+/// An Injection with errors had the counts of a rule of its name in a ConfigMap.
+#[tokio::test(start_paused = true)]
+async fn an_injection_that_is_not_in_force_has_no_counts() {
+    let fixture = Fixture::start(None);
+    let of_config_map =
+        RuleSource::new("ConfigMap injector/rules, key a.yaml", injection("label", GOOD).text.unwrap());
+    fixture.reload(vec![of_config_map.clone()]);
+    let status = fixture.apply(BROKEN, &[of_config_map]).await;
+    assert_eq!(condition(&status, "InForce").1, "NotAccepted");
+    fixture.inject(3, false);
+    assert!(fixture.later(120).await["counts"].is_null());
+    // Its own outcomes are counted from the time on at which it is in force.
+    fixture.apply(GOOD, &[]).await;
+    fixture.inject(2, false);
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 2);
+}
+
 /// A dry run, which must have no effect, was counted in the status as an injected pod.
 #[tokio::test(start_paused = true)]
 async fn a_dry_run_is_not_counted_in_the_status() {
