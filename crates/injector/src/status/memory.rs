@@ -23,8 +23,9 @@ pub(super) struct Memory {
     pub(super) unanswered: Option<Unanswered>,
 }
 
-/// A write of counts that the API server may have carried out. It is repeated as it was until the watch shows the next version of the
-/// object, which has these counts if it was carried out.
+/// A write of counts that the API server may have carried out. It is repeated as it was until the watch shows another version of the
+/// object, which has these counts if it was carried out. Only if another replica has added its counts before the watch shows that
+/// version, the write is taken for lost, and its outcomes are counted twice.
 pub(super) struct Unanswered {
     /// The resource version that it was based on.
     pub(super) from: String,
