@@ -51,10 +51,10 @@ impl Case<'_> {
         }
         for round in 0..bench.options.rounds() {
             let mut floor = None;
-            let last = contenders.len() - 1;
             for position in 0..contenders.len() {
                 // The floor is the first of each round, the others alternate.
-                let position = if round % 2 == 1 && position > 0 { last + 1 - position } else { position };
+                let position =
+                    if round % 2 == 1 && position > 0 { contenders.len() - position } else { position };
                 let Some(contender) = contenders.get_mut(position) else { continue };
                 if contender.failed {
                     continue;

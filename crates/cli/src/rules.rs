@@ -66,8 +66,8 @@ fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
              document is, and it is used here",
         ),
         RulesStatus::NotInForce => Some(
-            "nothing is in force: documents contradict each other, and no rules were good before; the first document of \
-             each name is used here, and the others are ignored",
+            "nothing is in force: documents have errors or contradict each other, and no rules were good before; the \
+             first document of each name without errors is used here, and the others are ignored",
         ),
         _ => Some("a document with errors is not in force: its last good version is, if there is one"),
     }

@@ -14,7 +14,7 @@ use vestibule::tooling::SHORTEST_IDLE;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
-    /// Connections held at a time; further ones wait to be accepted [default: 4096]
+    /// Connections held at a time; at this number the oldest one without a request is closed, or new ones wait to be accepted [default: 4096]
     #[arg(long, env = "VESTIBULE_MAX_CONNECTIONS", value_name = "NUMBER", value_parser = number)]
     max_connections: Option<usize>,
     /// Connections in a TLS handshake; beyond this number the connection that was silent longest is closed [default: 1024]

@@ -44,8 +44,8 @@ pub struct StoredRules {
     sources: Vec<RuleSource>,
     /// The rules of namespaces; [`None`] without the right to read them.
     namespaced: Option<Vec<RuleSource>>,
-    /// The last good documents, or the reason why they cannot be read.
-    last_good: Result<Vec<RuleDocument>, ClusterError>,
+    /// The last good documents if some are stored, or the reason why they cannot be read.
+    last_good: Result<Option<Vec<RuleDocument>>, ClusterError>,
 }
 
 /// The rules that an injector which reads the same sources has in force.
@@ -68,8 +68,8 @@ pub enum RulesStatus {
     InForce,
     /// The newest texts contradict each other, so the last good version of every document is in force.
     LastGood,
-    /// The newest texts contradict each other, and no documents were good before, so no rules are in force. These are the
-    /// newest documents, the first of each name.
+    /// The newest texts have errors or contradict each other, and no documents were good before, so no rules are in force. These
+    /// are the newest documents without errors, the first of each name.
     NotInForce,
 }
 
@@ -93,8 +93,8 @@ pub enum ClusterError {
         "no ConfigMap labelled {CONFIG_LABEL}=true in {0}, and no Injection; name the rules with --rules PATH"
     )]
     NoRules(String),
-    /// Labelled ConfigMaps are in more than one namespace, so it is not known which injector is meant.
-    #[error("ConfigMaps labelled {CONFIG_LABEL}=true lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
+    /// ConfigMaps with rules are in more than one namespace, so it is not known which injector is meant.
+    #[error("ConfigMaps with rules lie in {}; say with --injector-namespace which are meant", .0.join(", "))]
     SeveralInjectors(Vec<String>),
 }
 
@@ -156,24 +156,25 @@ impl ClusterReader {
         let namespaces: Vec<String> = namespaces.into_iter().collect();
         let objects = self.objects().await?;
         let own = match namespaces.as_slice() {
-            [own] => Some(own.clone()),
+            [own] => Ok(Some(own.clone())),
             [] if objects.is_empty() => {
                 let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
                 return Err(ClusterError::NoRules(place));
             }
             [] => match namespace {
-                Some(own) => Some(own.to_owned()),
-                None => self.namespace_of_last_good().await?,
+                Some(own) => Ok(Some(own.to_owned())),
+                None => self.namespace_of_last_good().await,
             },
             _ => return Err(ClusterError::SeveralInjectors(namespaces)),
         };
-        let last_good = match &own {
-            Some(own) => {
-                let read =
-                    LastGood::new(self.client.clone(), own).read().await.map(Option::unwrap_or_default);
-                read.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error))
+        let (own, last_good) = match own {
+            Ok(Some(own)) => {
+                let read = LastGood::new(self.client.clone(), &own).read().await;
+                let read = read.map_err(|error| failed(format!("the ConfigMap {own}/{LAST_GOOD}"), error));
+                (Some(own), read)
             }
-            None => Ok(Vec::new()),
+            Ok(None) => (None, Ok(None)),
+            Err(error) => (None, Err(error)),
         };
         let mut sources = own.as_ref().map(|own| all_sources(own, &found)).unwrap_or_default();
         sources.extend(objects);
@@ -203,14 +204,19 @@ impl ClusterReader {
         }
     }
 
-    /// The namespace of the injector, if one namespace has the ConfigMap with its last good rules.
+    /// The namespace of the injector, by the ConfigMap with its last good rules.
     async fn namespace_of_last_good(&self) -> Result<Option<String>, ClusterError> {
         let named = ListParams::default().fields(&format!("metadata.name={LAST_GOOD}"));
         let found = Api::<ConfigMap>::all(self.client.clone()).list_metadata(&named).await;
         let found = found.map_err(|error| failed(format!("ConfigMaps {LAST_GOOD}"), error))?.items;
         Ok(match found.as_slice() {
+            [] => None,
             [one] => one.namespace(),
-            _ => None,
+            all => {
+                return Err(ClusterError::SeveralInjectors(
+                    all.iter().filter_map(ResourceExt::namespace).collect(),
+                ));
+            }
         })
     }
 }
@@ -225,19 +231,23 @@ impl RulesInForce {
 
 impl StoredRules {
     /// The rules in force. If the newest documents contradict each other, as two rules of one name do, these are the last good
-    /// ones; without last good ones no rules are in force, and an injector that starts is not ready.
+    /// ones; with errors and without last good ones no rules are in force, and an injector that starts is not ready.
     ///
     /// # Errors
     /// All findings, if no document is good by itself.
     pub fn in_force(&self) -> Result<RulesInForce, LoadError> {
         let compiler = Compiler::new(self.namespace.as_deref());
-        let last_good = self.last_good.as_deref().unwrap_or_default();
+        let last_good = self.last_good.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
         let Resolution { in_force, errors: mut wrong } =
             resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());
         if let (false, Err(error)) = (wrong.is_empty(), &self.last_good) {
             wrong.push(Finding::RuleSet(format!("what was good last is not known: {error}")));
         }
         if let Some((snapshot, _)) = in_force {
+            let status = match (&self.last_good, wrong.as_slice()) {
+                (Ok(None), [_, ..]) => RulesStatus::NotInForce,
+                _ => RulesStatus::InForce,
+            };
             let rules = snapshot.rules().clone();
             let none = NamespacedSnapshot::default();
             let namespaced = self.namespaced.as_deref().unwrap_or_default();
@@ -245,7 +255,7 @@ impl StoredRules {
             wrong.extend(own.findings.iter().filter(|finding| finding.is_error()).cloned());
             let rules = rules.with_namespaced(own.rules.clone());
             let has_namespaced = self.namespaced.is_some();
-            return Ok(RulesInForce { rules, wrong, status: RulesStatus::InForce, has_namespaced });
+            return Ok(RulesInForce { rules, wrong, status, has_namespaced });
         }
         let of = |documents: &[RuleDocument]| {
             let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
@@ -278,6 +288,26 @@ mod tests {
     use kube::core::Status;
 
     use super::*;
+
+    /// Rules of a cluster were said to be in force while its injector waited for a first version without errors.
+    #[test]
+    fn with_errors_and_no_last_good_documents_no_rules_are_in_force() {
+        let rule = |part| {
+            format!(
+                "{{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {{name: {part}}}, spec: {{optIn: pod, pod: {{{part}: {{a: b}}}}}}}}"
+            )
+        };
+        let sources = ["labels", "lables"].map(|part| RuleSource::new(part, rule(part))).into();
+        let mut stored =
+            StoredRules { namespace: None, sources, namespaced: Some(Vec::new()), last_good: Ok(None) };
+        let in_force = stored.in_force().unwrap();
+        assert_eq!((in_force.wrong.len(), in_force.status), (1, RulesStatus::NotInForce));
+        stored.last_good = Ok(Some(Vec::new()));
+        assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
+        stored.sources.pop();
+        stored.last_good = Ok(None);
+        assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
+    }
 
     #[test]
     fn an_answer_that_another_attempt_may_change_is_none() {

@@ -140,7 +140,7 @@ impl InjectHandler {
         let namespaced = (!self.is_required).then_some(&snapshot.namespaced.rules);
         let evaluate = |facts| evaluate(rules, namespaced, request, (object, resource), facts);
         let mut evaluated = evaluate(facts);
-        let is_elsewhere = |decision: &Decision| is_of_other_namespaces(decision, rules);
+        let is_elsewhere = |decision: &Decision| may_be_of_other_namespaces(decision, rules);
         if let Some(watched) = self.namespaces.as_watched().filter(|_| self.is_required)
             && evaluated.as_ref().is_ok_and(is_elsewhere)
         {
@@ -178,15 +178,16 @@ impl InjectHandler {
     }
 }
 
-/// Whether all required rules among `rules` that are for such resources are for other namespaces; `decision` was made by `rules`.
-fn is_of_other_namespaces(decision: &Decision, rules: &RuleSet) -> bool {
-    let required = rules.rules().iter().zip(&decision.verdicts).filter(|(rule, _)| rule.required());
-    let skipped_for = required.map(|(_, verdict)| match verdict.outcome {
-        Outcome::Skipped { reason, .. } => Some(reason),
-        _ => None,
-    });
-    let mut skipped_for = skipped_for.filter(|it| *it != Some(Reason::OtherResource)).peekable();
-    skipped_for.peek().is_some() && skipped_for.all(|it| it == Some(Reason::NamespaceNotMatched))
+/// Whether a required rule is for other namespaces, and no required rule acts; `decision` was made by `rules`. The API server calls the
+/// hook for each label that required rules restrict namespaces by. By the last call, the rules of the other labels have acted.
+fn may_be_of_other_namespaces(decision: &Decision, rules: &RuleSet) -> bool {
+    let verdicts = rules.rules().iter().zip(&decision.verdicts);
+    let mut required = verdicts.filter(|(rule, _)| rule.required()).map(|(_, verdict)| &verdict.outcome);
+    let mut is_elsewhere = false;
+    required.all(|outcome| {
+        is_elsewhere |= matches!(outcome, Outcome::Skipped { reason: Reason::NamespaceNotMatched, .. });
+        !matches!(outcome, Outcome::Applied | Outcome::Denied { .. })
+    }) && is_elsewhere
 }
 
 fn mode(snapshot: &Snapshot) -> Mode {

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,6 +25,7 @@ use vestibule::prometheus_client::metrics::gauge::ConstGauge;
 use vestibule_rules::{CarriedRule, Rule, STATUS_ANNOTATION};
 
 use crate::configuration::snapshot::Snapshot;
+use crate::deadline::answered;
 use crate::pages::Pages;
 
 /// The number of versions of rules that are counted. A user who may create pods can write any name into the annotation.
@@ -70,6 +72,17 @@ pub(crate) enum LaggingStatus {
     Counted(u64),
 }
 
+/// Why there is no new number. Each is logged when it begins.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error(
+        "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}; find the pods with made-up names"
+    )]
+    TooMany,
+    #[error("pods cannot be listed: {0}; trying again")]
+    NotListed(String),
+}
+
 #[derive(Deserialize)]
 struct Pod {
     metadata: Metadata,
@@ -100,33 +113,23 @@ impl LaggingPods {
     /// Counts once in each interval while this replica was chosen, until it is dropped.
     pub(crate) async fn run(self, client: Client, every: Duration) {
         let mut is_here = self.0.is_here.subscribe();
-        let mut is_logged = false;
+        let mut logged = None;
         loop {
             if is_here.wait_for(|is_here| *is_here).await.is_err() {
                 return;
             }
-            match count(&client).await {
+            let problem = match count(&client).await {
                 Ok(carried) => {
-                    let has_more = carried.has_more;
-                    if has_more && !is_logged {
-                        tracing::warn!(
-                            "pods name more than {MAX_VERSIONS} rules and versions in {STATUS_ANNOTATION}, so lagging pods \
-                             are not counted; find the pods with made-up names"
-                        );
-                    }
+                    let problem = carried.has_more.then_some(Problem::TooMany);
                     self.0.carried.send_replace(Some(Arc::new(carried)));
-                    is_logged = has_more;
+                    problem
                 }
                 // The former numbers stay.
-                Err(error) if !is_logged => {
-                    let error = with_causes(&error);
-                    tracing::warn!(
-                        error,
-                        "pods cannot be listed, so lagging pods are not counted; trying again"
-                    );
-                    is_logged = true;
-                }
-                Err(_) => {}
+                Err(error) => Some(Problem::NotListed(with_causes(&error))),
+            };
+            let begins = Problem::begins(problem.as_ref(), &mut logged);
+            if let Some(problem) = problem.filter(|_| begins) {
+                tracing::warn!("lagging pods are not counted: {problem}");
             }
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
@@ -166,15 +169,16 @@ impl LaggingPods {
 }
 
 impl Compared<'_> {
-    /// The number of pods that carry another version of the rule `name`. A rule that is not in force has none.
-    pub(crate) fn status_of(&self, name: &str) -> LaggingStatus {
+    /// The number of pods that carry another version of the rule `name` of this source. A rule that is not in force has none.
+    pub(crate) fn status_of(&self, name: &str, source: &str) -> LaggingStatus {
         match &self.carried {
             _ if !self.is_on => LaggingStatus::Off,
             None => LaggingStatus::Elsewhere,
             Some(carried) if carried.has_more => LaggingStatus::Off,
-            Some(carried) => self.rules.get(name).map_or(LaggingStatus::Off, |rule| {
-                LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default())
-            }),
+            Some(carried) => match self.rules.get(name).filter(|rule| rule.source() == source) {
+                Some(rule) => LaggingStatus::Counted(carried.lagging(rule).unwrap_or_default()),
+                None => LaggingStatus::Off,
+            },
         }
     }
 }
@@ -193,6 +197,14 @@ impl LaggingStatus {
         let is_changed = status[NAME] != new;
         status[NAME] = new;
         is_changed
+    }
+}
+
+impl Problem {
+    /// Whether `problem` is another than before.
+    fn begins(problem: Option<&Self>, before: &mut Option<Discriminant<Self>>) -> bool {
+        let kind = problem.map(discriminant);
+        std::mem::replace(before, kind) != kind && kind.is_some()
     }
 }
 
@@ -221,7 +233,7 @@ impl Carried {
 async fn count(client: &Client) -> Result<Carried, kube::Error> {
     let mut pages = Pages::<Pod>::of_pods(client, None).metadata_only();
     let mut carried = Carried::default();
-    while let Some(page) = pages.next().await? {
+    while let Some(page) = answered(pages.next()).await? {
         for Pod { metadata } in page {
             let annotations = metadata.annotations.filter(|_| metadata.deletion_timestamp.is_none());
             if let Some(annotation) = annotations.as_ref().and_then(|all| all.get(STATUS_ANNOTATION)) {
@@ -284,8 +296,19 @@ mod tests {
             carried: Some(Arc::new(carried)),
             rules: rules.clone().collect(),
         };
-        assert_eq!(compared(Carried::default()).status_of("a"), LaggingStatus::Counted(0));
-        assert_eq!(compared(carried).status_of("a"), LaggingStatus::Off);
+        assert_eq!(compared(Carried::default()).status_of("a", "a.yaml"), LaggingStatus::Counted(0));
+        assert_eq!(compared(Carried::default()).status_of("a", "b.yaml"), LaggingStatus::Off);
+        assert_eq!(compared(carried).status_of("a", "a.yaml"), LaggingStatus::Off);
+    }
+
+    /// A list that failed once kept the other problem out of the log for good.
+    #[test]
+    fn each_problem_is_logged_when_it_begins() {
+        let (not_listed, mut before) = (|why: &str| Some(Problem::NotListed(why.to_owned())), None);
+        let mut begins = |problem: Option<Problem>| Problem::begins(problem.as_ref(), &mut before);
+        assert!(begins(not_listed("one")) && !begins(not_listed("another")));
+        assert!(begins(Some(Problem::TooMany)) && !begins(Some(Problem::TooMany)) && !begins(None));
+        assert!(begins(Some(Problem::TooMany)) && begins(not_listed("one")));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 
 mod content;
 mod counts;
+mod memory;
 mod registered;
 mod replicas;
 
@@ -31,6 +32,7 @@ use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
+use self::memory::{Memory, Unanswered};
 pub(crate) use self::registered::Registered;
 use self::replicas::Replicas;
 pub(crate) use self::replicas::lease_rights;
@@ -41,6 +43,7 @@ use crate::configuration::rule_object::{
 };
 use crate::configuration::rule_source::RuleDocument;
 use crate::configuration::snapshot::Snapshot;
+use crate::deadline::answered;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 
@@ -80,19 +83,14 @@ struct InForce {
     documents: Vec<RuleDocument>,
 }
 
-/// The state that the writer keeps for an object between rounds.
-#[derive(Default)]
-struct Memory {
-    /// When its conditions were first seen to be out of date.
-    differs_since: Option<Instant>,
-    /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
-    written_from: Option<String>,
-    /// A status that the API server left as it was, because the definition there lacks a member of it, and when. It is tried again
-    /// after [`COUNTS_INTERVAL`], as the definition may be newer then.
-    not_taken: Option<(Value, Instant)>,
-    /// The counts that are in the stored status, and when they were written.
-    reported: Counts,
-    counts_written: Option<Instant>,
+/// The outcome of a write.
+enum Written {
+    /// The resource version of the object after it.
+    Version(String),
+    /// The API server did not carry it out.
+    Refused,
+    /// Without an answer, it may have been carried out.
+    Unknown,
 }
 
 impl StatusWriter {
@@ -148,7 +146,7 @@ impl StatusWriter {
             let mut status = object.status.clone();
             let mut change = facts.update(object, &mut status, Timestamp::now());
             if object.resource != CustomResource::InjectorSettings
-                && lagging.status_of(&object.rule_name()).write(&mut status)
+                && lagging.status_of(&object.rule_name(), &object.source.name).write(&mut status)
             {
                 change = change.max(Change::Message);
             }
@@ -167,6 +165,16 @@ impl StatusWriter {
                 }
                 CustomResource::InjectorSettings => Counts::default(),
             };
+            memory.seen(object, now);
+            // Before the object is in force, the outcomes are those of a rule of its name in a ConfigMap.
+            if !facts.documents.contains_key(&*object.source.name) {
+                memory.reported = total.clone();
+            }
+            // If the first attempt was carried out, the repetition is refused because of its resource version.
+            let (total, sent) = match &memory.unanswered {
+                Some(unanswered) => (unanswered.total.clone(), Some(unanswered.counts.clone())),
+                None => (total, None),
+            };
             memory.reported.restart_if_above(&total);
             let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
             let new = total.since(&memory.reported);
@@ -175,20 +183,31 @@ impl StatusWriter {
                 continue;
             }
             if counts {
-                new.add_to(&mut status, Timestamp::now());
+                match sent {
+                    Some(sent) => status["counts"] = sent,
+                    None => new.add_to(&mut status, Timestamp::now()),
+                }
             }
             let is_again =
                 |(not_taken, at): &(Value, Instant)| *not_taken == status && at.elapsed() < COUNTS_INTERVAL;
             if memory.not_taken.as_ref().is_some_and(is_again) {
                 continue;
             }
-            if let Some(version) = self.write(object, &status).await {
-                let is_taken = version != object.resource_version;
-                memory.written_from = is_taken.then(|| object.resource_version.clone());
-                memory.not_taken = (!is_taken).then(|| (status, Instant::now()));
-                if counts {
-                    (memory.reported, memory.counts_written) = (total, Some(now));
+            match self.write(object, &status).await {
+                Written::Version(version) => {
+                    let is_taken = version != object.resource_version;
+                    memory.written_from = is_taken.then(|| object.resource_version.clone());
+                    memory.not_taken = (!is_taken).then(|| (status, Instant::now()));
+                    memory.unanswered = None;
+                    if counts {
+                        (memory.reported, memory.counts_written) = (total, Some(now));
+                    }
                 }
+                Written::Unknown if counts => {
+                    let (from, counts) = (object.resource_version.clone(), status["counts"].clone());
+                    memory.unanswered = Some(Unanswered { from, counts, total });
+                }
+                Written::Refused | Written::Unknown => {}
             }
             tokio::time::sleep(MIN_WRITE_INTERVAL).await;
             // A newer state is written instead of the rest of this one.
@@ -212,9 +231,8 @@ impl StatusWriter {
         }
     }
 
-    /// Returns the resource version after the write; [`None`] if the status was not written. If another replica has changed the object,
-    /// the watch will report it.
-    async fn write(&self, object: &ObservedObject, status: &Value) -> Option<String> {
+    /// Writes the status of an object. If another replica has changed the object, the watch will report it.
+    async fn write(&self, object: &ObservedObject, status: &Value) -> Written {
         let patch = json!({"metadata": {"resourceVersion": object.resource_version}, "status": status});
         let client = self.client.clone();
         let written = match object.resource {
@@ -231,11 +249,14 @@ impl StatusWriter {
             }
         };
         match written {
-            Ok(version) => Some(version),
-            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => None,
+            Ok(version) => Written::Version(version),
+            Err(kube::Error::Api(status)) if [404, 409].contains(&status.code) => Written::Refused,
             Err(error) => {
                 tracing::debug!(name = object.name, %error, "a status cannot be written; trying again");
-                None
+                match error {
+                    kube::Error::Api(status) if status.code < 500 => Written::Refused,
+                    _ => Written::Unknown,
+                }
             }
         }
     }
@@ -249,7 +270,7 @@ async fn patch_status<K: RuleKind>(
     patch: Value,
 ) -> Result<String, kube::Error> {
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let written = objects.patch_status(name, &params, &Patch::Merge(patch)).await?;
+    let written = answered(objects.patch_status(name, &params, &Patch::Merge(patch))).await?;
     Ok(written.resource_version().unwrap_or_default())
 }
 

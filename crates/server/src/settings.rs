@@ -27,8 +27,8 @@ pub struct Settings {
     pub probes_over_https: bool,
     /// The oldest TLS version accepted. 1.2, the oldest that kube-apiserver offers.
     pub tls_min: TlsVersion,
-    /// The most open connections; further ones wait in the backlog. 4096, 20 to 30 KB each when idle after bodies of up to 64 KiB. One
-    /// API server was seen to open 700.
+    /// The most open connections. At this number the oldest one without a request is closed, or new ones wait in the backlog. 4096,
+    /// 20 to 30 KB each when idle after bodies of up to 64 KiB. One API server was seen to open 700.
     pub max_connections: usize,
     /// The most connections whose handshake is not done. 1024; one more evicts the one that has been silent longest, or the oldest
     /// one if few are silent.

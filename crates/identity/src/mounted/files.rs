@@ -1,6 +1,6 @@
 //! Reads the files.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -38,5 +38,30 @@ impl Content {
 }
 
 fn read(path: &Path) -> io::Result<Zeroizing<String>> {
+    // Opening a pipe would block until a process writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+    }
     key_file::read(File::open(path)?)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The process waited without end, at its start too, and was never ready.
+    #[test]
+    fn a_pipe_in_a_mounted_folder_blocks_no_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("tls.crt");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(read(&pipe).map(drop)));
+        let error = receiver.recv_timeout(Duration::from_secs(10)).unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "it is no file");
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use vestibule::tooling::Watched;
 
@@ -43,8 +44,11 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
     let ClusterRules { namespace, mut config_maps, mut objects, last_good, events, .. } = rules;
     // Nothing comes into force without both.
     tokio::join!(restore(&last_good, &reloader), objects.changed());
-    // The time of the next reload, the documents to store, and the time to store them at.
-    let (mut due, mut unstored, mut store_at) = (Some(Instant::now() + DEBOUNCE), None, Instant::now());
+    let (good, to_store) = watch::channel(Vec::new());
+    let mut storing = JoinSet::new();
+    storing.spawn(keep_stored(last_good, to_store));
+    // The time of the next reload.
+    let mut due = Some(Instant::now() + DEBOUNCE);
     loop {
         tokio::select! {
             () = config_maps.changed() => {
@@ -62,8 +66,8 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                 if let (Ok(config_maps), Some(mut of_objects)) = (listed, objects.all()) {
                     let mut sources = all_sources(&namespace, &config_maps);
                     sources.extend(objects::rules(&of_objects));
-                    if let Some(good) = reload(&reloader, sources).await {
-                        (unstored, store_at) = (Some(good), Instant::now());
+                    if let Some(documents) = reload(&reloader, sources).await {
+                        good.send_replace(documents);
                     }
                     let current = reloader.current();
                     // While rules have errors and none are in force, the settings are not known.
@@ -79,10 +83,6 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                     report(&namespace, &config_maps, current.findings(), &events);
                     rules.observed.send_replace(objects.are_watched().then(|| of_objects.into()));
                 }
-            }
-            () = sleep_until(store_at), if unstored.is_some() => {
-                unstored = store(&last_good, unstored).await;
-                store_at = Instant::now() + PAUSE;
             }
         }
     }
@@ -112,12 +112,19 @@ async fn reload(reloader: &Arc<Reloader>, sources: Vec<RuleSource>) -> Option<Ve
     })
 }
 
-/// Returns the documents if the attempt has to be repeated.
-async fn store(last_good: &LastGood, documents: Option<Vec<RuleDocument>>) -> Option<Vec<RuleDocument>> {
-    let documents = documents?;
-    let error = last_good.write(&documents).await.err()?;
-    tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
-    (!matches!(error, StoreError::TooLarge { .. })).then_some(documents)
+/// Stores the newest documents, on a task of its own: an API server that does not answer holds up no reload.
+async fn keep_stored(last_good: LastGood, mut documents: watch::Receiver<Vec<RuleDocument>>) {
+    while documents.changed().await.is_ok() {
+        loop {
+            let newest = documents.borrow_and_update().clone();
+            let Err(error) = last_good.write(&newest).await else { break };
+            tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
+            if matches!(error, StoreError::TooLarge { .. }) {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -144,8 +144,25 @@ impl Resolver<'_> {
             !is_present && (any_is_nameless || broken.contains(&former.key))
         };
         let replaced: Vec<_> = former.filter(replaced).cloned().collect();
-        documents.extend(replaced);
+        let is_here = |document: &RuleDocument| documents.iter().any(|one| one.key == document.key);
+        let moved = self.last_good.iter().filter(|document| {
+            let is_broken = document.key.is_some() && broken.contains(&document.key);
+            is_broken
+                && document.source != source.name
+                && !is_here(document)
+                && !self.is_elsewhere(document, source)
+        });
+        let moved: Vec<_> = moved.map(|document| document.in_source(&source.name)).collect();
+        documents.extend(replaced.into_iter().chain(moved));
         documents
+    }
+
+    /// Whether a source other than `here` has a version of `document`, or may have one.
+    fn is_elsewhere(&self, document: &RuleDocument, here: &RuleSource) -> bool {
+        self.sources.iter().filter(|source| source.name != here.name).any(|source| {
+            source.documents().iter().any(|one| one.key == document.key)
+                || source.text.is_err() && source.name == document.source
+        })
     }
 
     fn check(&self, document: &RuleDocument, settings: Option<&RuleDocument>) -> Result<(), Vec<Finding>> {

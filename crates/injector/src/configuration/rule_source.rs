@@ -61,6 +61,11 @@ impl RuleDocument {
         Self { source: "test".to_owned(), key: None, lines_before: 0, text }
     }
 
+    /// The same document, as if it had been read from this source.
+    pub(super) fn in_source(&self, source: &str) -> Self {
+        Self { source: source.to_owned(), ..self.clone() }
+    }
+
     pub(super) fn is_settings(&self) -> bool {
         self.key.as_ref().is_some_and(|key| key.starts_with("InjectorSettings/"))
     }

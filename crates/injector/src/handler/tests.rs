@@ -60,7 +60,7 @@ async fn slow(delay: Duration, listed: Value) -> Namespaces {
         async move {
             let body = if request.uri().path().ends_with("/fresh") {
                 tokio::time::sleep(delay).await;
-                json!({"metadata": {"name": "fresh", "labels": {"team": "blue"}}})
+                json!({"metadata": {"name": "fresh", "labels": {"team": "blue", "env": "prod"}}})
             } else if request.uri().query().unwrap_or_default().contains("watch=true") {
                 std::future::pending().await
             } else {
@@ -105,10 +105,7 @@ async fn a_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_befor
     let of_deployments = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: replicas}, spec: {required: true, targets: [deployments], match: {namespaceSelector: {matchLabels: {team: red}}}, pod: {labels: {a: b}}}}\n";
     let rules = RULES.replace("spec:", "spec:\n  required: true") + other + of_deployments;
     let rules = crate::compile([("rules.yaml", &*rules)]).unwrap_or_else(|findings| panic!("{findings:?}"));
-    let metadata = json!({"name": "fresh", "resourceVersion": "7"});
-    let listed =
-        json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata});
-    let namespaces = slow(Duration::from_millis(10), json!([listed])).await;
+    let namespaces = slow(Duration::from_millis(10), json!([fresh(&json!({}))])).await;
     for is_required in [true, false] {
         let (configuration, pending) = (Configuration::fixed(rules.clone()), Arc::default());
         let handler =
@@ -116,4 +113,29 @@ async fn a_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_befor
         let (is_changed, _) = call(&handler, &request(""), Duration::from_secs(1)).await;
         assert_eq!(is_changed, is_required);
     }
+}
+
+/// The same, with another required rule whose label the watch knows. The API server calls the hook for each of the two labels.
+#[tokio::test(start_paused = true)]
+async fn a_second_required_rule_applies_in_a_namespace_that_was_labelled_a_moment_before() {
+    let first = "---\n{apiVersion: vestibule.dev/v1alpha1, kind: Injection, metadata: {name: env}, spec: {required: true, match: {namespaceSelector: {matchLabels: {env: prod}}}, pod: {annotations: {env: prod}}}}\n";
+    let rules = RULES.replace("spec:", "spec:\n  required: true") + first;
+    let rules = crate::compile([("rules.yaml", &*rules)]).unwrap_or_else(|findings| panic!("{findings:?}"));
+    let namespaces = slow(Duration::from_millis(10), json!([fresh(&json!({"env": "prod"}))])).await;
+    let handler =
+        InjectHandler::new(Configuration::fixed(rules), true, namespaces, Arc::default(), Arc::new([]));
+    // The first call has applied the rule that the watch knows to be for the namespace.
+    let mut second: Value = serde_json::from_str(&request("")).unwrap();
+    second["object"]["metadata"]["annotations"]["env"] = json!("prod");
+    let (is_changed, _) = call(&handler, &second.to_string(), Duration::from_secs(1)).await;
+    assert!(is_changed);
+    // No call reads the namespace while a rule acts.
+    let (is_changed, took) = call(&handler, &request(""), Duration::from_secs(1)).await;
+    assert_eq!((is_changed, took), (true, Duration::ZERO));
+}
+
+/// The namespace `fresh` as the watch has it.
+fn fresh(labels: &Value) -> Value {
+    let metadata = json!({"name": "fresh", "resourceVersion": "7", "labels": labels});
+    json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata})
 }

@@ -35,6 +35,8 @@ struct Stored {
     writes: usize,
     /// The number of refused writes of the replica's Lease; [`None`] if they are not refused.
     refused: Option<usize>,
+    /// The next writes, which get no answer: whether each is carried out all the same.
+    unanswered: Vec<bool>,
     /// A member of the status that the schema of the API server does not have.
     unknown: Option<&'static str>,
 }
@@ -43,6 +45,13 @@ impl Stored {
     /// Answers a write of the status as the API server does.
     fn patch(&mut self, patch: &Value) -> (StatusCode, Value) {
         self.writes += 1;
+        let timeout = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 504});
+        if let Some(is_carried_out) = self.unanswered.pop() {
+            if is_carried_out {
+                self.patch(patch);
+            }
+            return (StatusCode::GATEWAY_TIMEOUT, timeout);
+        }
         if patch["metadata"]["resourceVersion"] != self.object.resource_version.as_str() {
             let conflict = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 409});
             return (StatusCode::CONFLICT, conflict);
@@ -129,7 +138,14 @@ impl Fixture {
             resource_version: "1".to_owned(),
             status: Value::Null,
         };
-        let stored = Arc::new(Mutex::new(Stored { object, watched, writes: 0, refused: None, unknown }));
+        let stored = Arc::new(Mutex::new(Stored {
+            object,
+            watched,
+            writes: 0,
+            refused: None,
+            unanswered: Vec::new(),
+            unknown,
+        }));
         let entries_hash = watch::Sender::new(reloader.current().hash());
         let outcomes = OutcomeMetrics::default();
         let writer = StatusWriter {
@@ -216,6 +232,59 @@ async fn outcomes_are_reported_after_the_counts_of_a_rule_began_anew() {
     fixture.reload(vec![injection("label", GOOD)]);
     fixture.inject(2, false);
     assert_eq!(fixture.later(120).await["counts"]["injected"], 5);
+}
+
+/// The status had the outcomes of this minute twice.
+#[tokio::test(start_paused = true)]
+async fn outcomes_are_counted_once_after_a_write_without_an_answer() {
+    for is_carried_out in [true, false] {
+        let fixture = Fixture::start(None);
+        fixture.apply(GOOD, &[]).await;
+        fixture.inject(3, false);
+        fixture.stored().unanswered.push(is_carried_out);
+        assert_eq!(fixture.later(10).await["counts"]["injected"], 3, "{is_carried_out}");
+        assert_eq!(fixture.later(120).await["counts"]["injected"], 3, "{is_carried_out}");
+        fixture.inject(2, false);
+        assert_eq!(fixture.later(120).await["counts"]["injected"], 5, "{is_carried_out}");
+    }
+}
+
+/// The write without an answer was carried out, and is repeated before the watch has reported it. More pods came meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_repeated_write_of_counts_is_the_same_write() {
+    let fixture = Fixture::start(None);
+    fixture.apply(GOOD, &[]).await;
+    fixture.inject(3, false);
+    let watched = {
+        let mut stored = fixture.stored();
+        stored.unanswered.push(true);
+        std::mem::replace(&mut stored.watched, watch::Sender::new(None))
+    };
+    fixture.later(10).await;
+    fixture.inject(2, false);
+    fixture.stored().unanswered.push(true);
+    fixture.later(20).await;
+    assert!(fixture.stored().unanswered.is_empty(), "the write is not repeated");
+    watched.send_replace(Some([fixture.stored().object.clone()].into()));
+    fixture.stored().watched = watched;
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 5);
+}
+
+/// An Injection with errors had the counts of a rule of its name in a ConfigMap.
+#[tokio::test(start_paused = true)]
+async fn an_injection_that_is_not_in_force_has_no_counts() {
+    let fixture = Fixture::start(None);
+    let of_config_map =
+        RuleSource::new("ConfigMap injector/rules, key a.yaml", injection("label", GOOD).text.unwrap());
+    fixture.reload(vec![of_config_map.clone()]);
+    let status = fixture.apply(BROKEN, &[of_config_map]).await;
+    assert_eq!(condition(&status, "InForce").1, "NotAccepted");
+    fixture.inject(3, false);
+    assert!(fixture.later(120).await["counts"].is_null());
+    // Its own outcomes are counted from the time on at which it is in force.
+    fixture.apply(GOOD, &[]).await;
+    fixture.inject(2, false);
+    assert_eq!(fixture.later(120).await["counts"]["injected"], 2);
 }
 
 /// A dry run, which must have no effect, was counted in the status as an injected pod.

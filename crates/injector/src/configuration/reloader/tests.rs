@@ -201,6 +201,24 @@ fn each_document_of_a_source_has_its_own_last_good_version() {
     assert_eq!(fixture.in_force(), ["b v4"]);
 }
 
+/// A rule that was moved to another ConfigMap, with an error, was no longer in force.
+#[test]
+fn a_broken_document_that_moved_keeps_its_last_good_version() {
+    let fixture = Fixture::new();
+    fixture.reload(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    for b in [2, 3] {
+        fixture.reload(&[("three", &broken("a")), ("two", &rule("b", b))]);
+        fixture.holds(&["a v1", &format!("b v{b}")], SnapshotState::LastGood);
+    }
+    let (_, documents) = fixture.reloader.in_force();
+    assert_eq!(documents[0].source, "three");
+    fixture.reload(&[("two", &rule("b", 3))]);
+    fixture.holds(&["b v3"], SnapshotState::Current);
+    // It moved, and a copy of it is broken.
+    fixture.reload(&[("three", &broken("b")), ("four", &rule("b", 4))]);
+    fixture.holds(&["b v4"], SnapshotState::LastGood);
+}
+
 #[test]
 fn documents_that_contradict_each_other_change_nothing() {
     let fixture = Fixture::new();
