@@ -63,19 +63,23 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
             }
         }
-        self.yields_to_ports(item, item.overlay.items_of("ports"), &item.key, 0)
+        // A container that ends has released its ports before the containers of other lists start.
+        let ends = list == "initContainers" && item.overlay.text("restartPolicy") != Some("Always");
+        let lists = if ends { &["initContainers"][..] } else { &ALL_CONTAINER_LISTS };
+        self.yields_to_ports(item, item.overlay.items_of("ports"), &item.key, 0, lists)
     }
 
-    /// Whether `item` is left out because another container has one of the `ports` that it adds to the container `owner`, after
-    /// the first `index` ports of that.
+    /// Whether `item` is left out because another container in `lists` has one of the `ports` that it adds to the container
+    /// `owner`, after the first `index` ports of that.
     pub(super) fn yields_to_ports(
         &mut self,
         item: &Item,
         ports: &[Overlay],
         owner: &str,
         index: usize,
+        lists: &[&'static str],
     ) -> Result<bool, Failure> {
-        match (self.port_conflict(ports, owner), item.on_conflict) {
+        match (self.port_conflict(ports, owner, lists), item.on_conflict) {
             (None, _) | (Some(_), OnConflict::Override) => {
                 self.context.ports.borrow_mut().iter_mut().for_each(|known| known.add(ports, owner, index));
                 Ok(false)

@@ -3,6 +3,7 @@
 mod container_positions;
 mod facts;
 mod keys;
+mod ports;
 mod types;
 
 use cpu_time::ThreadTime;
