@@ -3,6 +3,7 @@
 mod container_positions;
 mod facts;
 mod keys;
+mod list_items;
 mod ports;
 mod types;
 

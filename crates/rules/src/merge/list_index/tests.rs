@@ -98,9 +98,10 @@ proptest! {
         all in prop::collection::vec((unkeyed(), any::<prop::sample::Index>()), 0..8),
         wanted in unkeyed(),
         initial in 0_usize..8,
+        name in prop::sample::select(&["sources", "tolerations"][..]),
     ) {
         let wanted = item("", overlay(&object(&wanted)));
-        let Some(by) = IndexKey::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
+        let Some(by) = IndexKey::of(Schema::unknown(), name, &wanted.overlay) else { return Ok(()) };
         let mut list: Vec<_> = all.iter().take(initial).map(|(members, _)| raw(&object(members))).collect();
         let mut positions = Positions::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by, 0);
         for (members, index) in all.iter().skip(initial) {
@@ -110,7 +111,7 @@ proptest! {
             list.insert(index, raw(&json));
         }
         let views: Vec<View<'_>> = list.iter().map(|one| View::of(one)).collect();
-        let found = find(&views, &wanted.overlay, "tolerations", Schema::unknown()).map(|(index, _)| index);
+        let found = find(&views, &wanted.overlay, name, Schema::unknown()).map(|(index, _)| index);
         prop_assert_eq!(positions.find_item(&wanted.key, &wanted.overlay), found);
     }
 }
