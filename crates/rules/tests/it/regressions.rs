@@ -179,6 +179,15 @@ fn values_of_invalid_pods_are_refused_at_load() {
 }
 
 #[test]
+fn an_empty_list_that_selects_containers_is_refused() {
+    for selected in ["names: []", "images: []"] {
+        let spec = format!("containerPatches:\n- select: {{{selected}}}\n  env: [{{name: A, value: b}}]");
+        assert_eq!(codes(&spec), ["VST0113"], "{selected}");
+    }
+    assert_eq!(codes("remove: [{env: {containers: [], name: A}}]"), ["VST0113"]);
+}
+
+#[test]
 fn one_mistake_is_one_finding() {
     let spec = "containerPatches:\n- select: {all: true}\n  env: [TARGET, null]";
     assert_eq!(codes(spec), ["VST0111", "VST0117"]);
