@@ -39,6 +39,7 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
                     // All entries of maps such as `requests` have the type that the name of the map determines.
                     let name = if is_entry { name } else { &member.name };
                     match present(found, &member.name) {
+                        Some(found) if is_replaced_policy(&member.name, found) => true,
                         Some(found) => {
                             let schema = match &member.value {
                                 Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
@@ -113,6 +114,11 @@ fn has_more(found: View<'_>, wanted: &Overlay) -> bool {
 /// The member `name`, unless it is null.
 pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
     object.get(name).filter(|value| !value.is_null())
+}
+
+/// Whether the admission plugin AlwaysPullImages may have replaced the pull policy of a container or of a volume.
+fn is_replaced_policy(name: &str, found: View<'_>) -> bool {
+    ["imagePullPolicy", "pullPolicy"].contains(&name) && found.as_str().as_deref() == Some("Always")
 }
 
 fn same_path(name: &str, one: &str, other: &str) -> bool {

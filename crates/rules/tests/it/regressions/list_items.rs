@@ -44,6 +44,24 @@ fn a_zero_that_the_api_server_omits_is_not_a_conflict() {
     assert_eq!(word(&decide(&rules(&rule("r", spec)), &object)), "unchanged");
 }
 
+/// AlwaysPullImages replaces the policy before a further call, in which a required rule denied the pod.
+#[test]
+fn a_pull_policy_that_the_api_server_replaces_is_not_a_conflict() {
+    let spec = "sidecars: [{name: s, image: i, imagePullPolicy: IfNotPresent}]";
+    let with = |policy: &str| {
+        let sidecar =
+            format!(r#"{{"name":"s","image":"i","restartPolicy":"Always","imagePullPolicy":"{policy}"}}"#);
+        let object = pod(&format!(r#"{{"initContainers":[{sidecar}],"containers":[{{"name":"app"}}]}}"#));
+        word(&decide(&rules(&rule("r", spec)), &object))
+    };
+    assert_eq!([with("Always"), with("Never")], ["unchanged", "conflict"]);
+    // A rule may still replace the policy of the user's container.
+    let spec =
+        "containerPatches: [{select: {all: true}, replace: [imagePullPolicy], imagePullPolicy: Never}]";
+    let object = pod(r#"{"containers":[{"name":"app","imagePullPolicy":"Always"}]}"#);
+    assert_eq!(word(&decide(&rules(&rule("r", spec)), &object)), "applied");
+}
+
 /// The API server omits the empty map, so a further call found another container.
 #[test]
 fn a_map_without_entries_is_left_out() {
