@@ -24,7 +24,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.draft.known.note(sorted.present, None, false);
         if !sorted.new.is_empty() {
             for other in ALL_CONTAINER_LISTS {
-                self.index(&self.draft.layout.list(other), other, schema, []);
+                self.index_by_keys(&self.draft.layout.list(other), schema);
             }
         }
         let mut new = Vec::new();
@@ -44,7 +44,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let names = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key)).collect();
         self.inserted.push(ContainerInsertion { list, names, leading });
         self.insert(&pointer, sorted.length, insertions)?;
-        self.index(&pointer, list, schema, []);
+        self.index_by_keys(&pointer, schema);
         match (first, user) {
             (Some(item), Some(user)) => self.default_container(item, &user),
             _ => Ok(()),

@@ -94,7 +94,7 @@ impl Merge<'_, '_, '_, '_> {
         let pointer = self.draft.layout.list(list);
         let named =
             |container, port| (printable_short(&string_member(container, "name").unwrap_or_default()), port);
-        self.index(&pointer, list, self.draft.shape.containers, []);
+        self.index_by_keys(&pointer, self.draft.shape.containers);
         let positions = self.draft.by_keys(&pointer).filter(|positions| positions.are_different());
         let (Some(candidates), Some(positions)) = (candidates, positions) else {
             return self.existing(&pointer).find_map(|container| {

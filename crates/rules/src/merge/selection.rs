@@ -16,7 +16,7 @@ impl Merge<'_, '_, '_, '_> {
     /// The same as [`selected`](Self::selected), with indexes of the lists if lookups are frequent.
     pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         for list in select.lists() {
-            self.index(&self.draft.layout.list(list), list, self.draft.shape.containers, []);
+            self.index_by_keys(&self.draft.layout.list(list), self.draft.shape.containers);
         }
         self.selected(select)
     }
