@@ -8,7 +8,7 @@ use vestibule_patch::{Pointer, View};
 
 use super::Merge;
 use super::injected_names::InjectedNames;
-use super::list_index::Positions;
+use super::list_index::ListIndex;
 use crate::rule::{Select, SelectBy};
 use crate::subject::{NamedContainer, string_member};
 
@@ -51,7 +51,7 @@ impl Merge<'_, '_, '_, '_> {
         list: &'static str,
         pointer: &Pointer,
         select: &Select,
-    ) -> Option<(&Positions, Vec<User<'_>>)> {
+    ) -> Option<(&ListIndex, Vec<User<'_>>)> {
         let (positions, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
         let injected_names = &self.context.injected_names;
         let mut users = self.context.users.borrow_mut();
