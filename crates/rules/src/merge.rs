@@ -30,8 +30,8 @@ mod presence;
 mod probes;
 mod removals;
 mod selection;
-mod selector;
 mod status_annotation;
+mod workload_selector;
 
 pub(crate) use container_checks::ONLY_LASTING;
 pub(crate) use contains::is_open;

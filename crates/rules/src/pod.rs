@@ -72,9 +72,23 @@ const QUANTITIES: &[&str] = &["divisor", "limits", "overhead", "requests", "size
 const OPEN_LISTS: &[&str] =
     &["add", "drop", "envFrom", "items", "readinessGates", "sources", "supplementalGroups", "tolerations"];
 
+/// Lists without keys whose items mean something else with a further member: a toleration with an effect tolerates less, and
+/// variables with a prefix have other names.
+const LISTS_OF_WHOLE_ITEMS: &[&str] = &["envFrom", "tolerations"];
+
 /// Members that the API server omits if they have their zero value. Pointers such as `allowPrivilegeEscalation` are
 /// not among them.
-const OMITTED_ZEROS: &[&str] = &["hostPort", "readOnly", "stdin", "stdinOnce", "tty"];
+const OMITTED_ZEROS: &[&str] = &[
+    "chapAuthDiscovery",
+    "chapAuthSession",
+    "hostPort",
+    "initialDelaySeconds",
+    "partition",
+    "readOnly",
+    "stdin",
+    "stdinOnce",
+    "tty",
+];
 
 /// The sources of a volume: all of its members except `name`.
 const VOLUME_SOURCES: &[&str] = &[
@@ -152,6 +166,11 @@ pub(crate) fn is_quantity(member: &str) -> bool {
 
 pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
+}
+
+/// Whether an item of the list `name` with a further member is another item.
+pub(crate) fn has_whole_items(name: &str) -> bool {
+    LISTS_OF_WHOLE_ITEMS.contains(&name)
 }
 
 /// Whether leaving out `member` means the same as the value `json`.

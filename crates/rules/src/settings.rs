@@ -28,12 +28,13 @@ use crate::namespaced::NamespacedBounds;
 /// let settings = rules.settings();
 /// assert_eq!(settings.mode(), Mode::Observe);
 /// assert_eq!(settings.exemptions()[0].reason(), "it watches us");
-/// assert!(settings.native_sidecars() && !settings.injects_own_namespace());
+/// assert!(!settings.injects_own_namespace());
 /// ```
 #[derive(Clone)]
 pub struct Settings {
     pub(crate) mode: Mode,
     pub(crate) own_namespace: bool,
+    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753).
     pub(crate) native_sidecars: bool,
     pub(crate) exemptions: Vec<Exemption>,
     pub(crate) required_everywhere: bool,
@@ -72,11 +73,6 @@ impl Settings {
     /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
     pub fn injects_own_namespace(&self) -> bool {
         self.own_namespace
-    }
-
-    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
-    pub fn native_sidecars(&self) -> bool {
-        self.native_sidecars
     }
 
     /// `exemptions`: the objects that no rule touches. The default is none.

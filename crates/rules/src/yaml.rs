@@ -30,14 +30,14 @@ pub const MAX_DEPTH: usize = 128;
 
 /// The maximum number of values in one source, including copies for anchors and aliases. Every 100 bytes of a text
 /// count as one more value.
-pub const MAX_NODES: usize = 1_000_000;
+const MAX_NODES: usize = 1_000_000;
 
 /// The maximum number of copies among them, because aliases let a short text use much memory.
-pub const MAX_COPIES: usize = 100_000;
+const MAX_COPIES: usize = 100_000;
 
 /// Reads every document of `text`, except empty ones. `name` is the source in diagnostics.
 ///
-/// Duplicate keys, tags, keys that are not text, and aliases that need more than [`MAX_COPIES`] copies are errors.
+/// Duplicate keys, tags, keys that are not text, and aliases that need more than 100,000 copies are errors.
 ///
 /// # Errors
 /// All errors of all documents.

@@ -210,8 +210,8 @@ codes! {
     EXPRESSION_TYPE = "VST0140", "an expression of the wrong type",
         "The expression fails for every object: a part of it gets a value of another type than it takes, or its \
          result has another type than the field. Parameters of type `int` and `bool` are numbers and booleans, all \
-         others are text; a value from an object may have any type. `string()`, `int()`, `bool()`, `quantity()` and \
-         `duration()` convert between types.",
+         others are text. Labels and annotations of an object are text; its other values may have any type. `string()`, \
+         `int()`, `bool()`, `quantity()` and `duration()` convert between types.",
         Spec "parameters: [{name: port, type: int, default: \"80\"}]\ncontainerPatches:\n- select: {all: true}\n  env: [{name: PORT, value: {$cel: params.port}}]";
 
     CLOSED_LIST = "VST0150", "an atomic list",

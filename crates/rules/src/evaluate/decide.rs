@@ -36,7 +36,8 @@ impl RuleSet {
             let verdicts = self.rules.iter().map(|rule| skipped(rule, &skip)).collect();
             return Ok(Decision { verdicts, ..Decision::default() });
         }
-        let mut warnings = context.misspelt_keys();
+        let own = namespaced.and_then(|rules| rules.of(subject.namespace));
+        let mut warnings = context.misspelt_keys(own.map(|(rules, _)| rules).unwrap_or_default());
         let skips = self.rules.iter().map(|rule| context.skip_rule(rule, &mut warnings, record));
         let skips: Vec<Option<Skip>> = skips.collect();
         selected();

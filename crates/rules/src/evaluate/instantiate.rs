@@ -13,7 +13,7 @@ use crate::expression::{EvaluationError, Scope};
 use crate::logic::Condition;
 use crate::merge::{Failure, invalid};
 use crate::overlay::{Member, Overlay};
-use crate::pod::Shape;
+use crate::pod::{self, Shape};
 use crate::pod_types::{type_error, unknown_member};
 use crate::rule::{Base, Clause, Item, PartDestination, Rule};
 use crate::syntax;
@@ -139,6 +139,10 @@ fn resolved(overlay: &Overlay, scope: &Scope<'_>) -> Result<Option<Overlay>, (Ev
             let mut kept = Vec::with_capacity(members.len());
             for Member { name, value, known } in members {
                 let value = resolved(value, scope)?;
+                // The API server omits an empty map of texts. If it were added, a further call would not find it.
+                let is_omitted =
+                    matches!(&value, Some(Overlay::Map(all)) if all.is_empty() && pod::is_text_map(name));
+                let value = value.filter(|_| !is_omitted);
                 kept.extend(value.map(|value| Member { name: name.clone(), value, known: *known }));
             }
             Ok(Some(Overlay::Map(kept)))

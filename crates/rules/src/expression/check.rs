@@ -1,10 +1,12 @@
 //! Checks the names, functions, patterns and types of an expression when its rule is loaded, and notes what it reads.
 //!
-//! Parameters have declared types, variables the types of their expressions; a field of an object may have any type. Only a
-//! part that fails for every object is mistyped. It is reported even where `||` or `&&` would ignore the error.
+//! Parameters have declared types, variables the types of their expressions. Labels and annotations are texts; any other field
+//! of an object may have any type. Only a part that fails for every object is mistyped. It is reported even where `||` or `&&`
+//! would ignore the error.
 
 mod calls;
 mod operators;
+mod text_maps;
 
 use super::budget::SharedBudget;
 use super::compiled::{Reads, Variable};
@@ -158,14 +160,16 @@ impl<'d> Checker<'d> {
         let found = match member {
             Some(member) => member,
             None => {
+                let entry = self.entry_of(of);
                 let of = self.type_of(of);
-                self.field_of(&of, name)
+                self.field_of(&of, name, entry)
             }
         };
-        match access {
-            Access::Required => found,
-            Access::Optional => Type::optional(Type::Any),
-            Access::Test => Type::Bool,
+        match (access, found) {
+            (Access::Test, _) => Type::Bool,
+            (Access::Optional, Type::Optional(inner)) => Type::Optional(inner),
+            (Access::Optional, found) => Type::optional(found),
+            (Access::Required, found) => found,
         }
     }
 
@@ -205,10 +209,11 @@ impl<'d> Checker<'d> {
         Some(Type::Any)
     }
 
-    fn field_of(&mut self, of: &Type, name: &str) -> Type {
+    /// The type of the field `name` of a value; `entry` is the type of its entries if it is a map.
+    fn field_of(&mut self, of: &Type, name: &str, entry: Type) -> Type {
         match of {
-            Type::Optional(_) => Type::optional(Type::Any),
-            Type::Any | Type::Never | Type::Map(_) => Type::Any,
+            Type::Optional(_) => Type::optional(entry),
+            Type::Any | Type::Never | Type::Map(_) => entry,
             known => self.mistyped(format!("{} has no field `{name}`", known.words()), ""),
         }
     }

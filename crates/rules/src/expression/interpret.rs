@@ -245,9 +245,7 @@ impl<'e> Interpreter<'e> {
         let Some(value) = content(value) else { return Ok(None) };
         match (value, key) {
             (Value::Map(map), key) => Ok(operators::member(map, key, &self.scope.budget)?.cloned()),
-            (Value::List(items), Value::Int(index)) => {
-                Ok(usize::try_from(*index).ok().and_then(|index| items.get(index)).cloned())
-            }
+            (Value::List(items), key) => Ok(operators::item(items, key)?.cloned()),
             (other, _) => Err(EvaluationError::failed(format!("{} has nothing under this key", kind(other)))),
         }
     }

@@ -103,6 +103,18 @@ pub(super) fn member<'m>(
     Ok(map.get(&key))
 }
 
+/// The item of a list under `key`. A number of any type is a place if it is whole, as in the API server.
+#[expect(clippy::cast_possible_truncation, reason = "a number beyond all places stays beyond them")]
+pub(super) fn item<'l>(items: &'l [Value], key: &Value) -> Result<Option<&'l Value>, EvaluationError> {
+    let place = match key {
+        Value::Int(place) => usize::try_from(*place).ok(),
+        Value::UInt(place) => usize::try_from(*place).ok(),
+        Value::Float(place) if place.fract() == 0.0 => usize::try_from(*place as i128).ok(),
+        _ => return Err(EvaluationError::failed("a list has nothing under this key")),
+    };
+    Ok(place.and_then(|place| items.get(place)))
+}
+
 fn add(one: Value, other: Value, budget: &Budget) -> Result<Value, EvaluationError> {
     match (one, other) {
         (Value::String(mut one), Value::String(other)) => {

@@ -9,7 +9,7 @@ use super::probes::rewrite_probes;
 use super::reader::Reader;
 use crate::diagnostic::{
     EMPTY_RULE, NAMESPACED_PART, NAMESPACED_PLACE, NOT_SUPPORTED, Position, REQUIRED_SKIPS, Severity,
-    WRONG_KIND, WRONG_VALUE,
+    WRONG_KIND,
 };
 use crate::did_you_mean::nearest;
 use crate::format::{self, Collection, chosen};
@@ -177,12 +177,12 @@ impl Rule {
 }
 
 fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
-    let Some(node) = spec.get("targets") else { return vec![Resource::Pods] };
+    if spec.get("targets").is_none() {
+        return vec![Resource::Pods];
+    }
+    reader.refuse_empty(spec, "targets");
     let words = spec.texts("targets");
     let named = |resource: &&Resource| words.iter().any(|word| word == resource.as_str());
-    if node.as_list().is_some_and(<[Node]>::is_empty) {
-        reader.error(&WRONG_VALUE, node.at(), "`targets` is empty", "");
-    }
     Resource::ALL.iter().filter(named).copied().collect()
 }
 

@@ -44,11 +44,9 @@ pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
 }
 
 fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
+    reader.refuse_empty(node, "ownerKinds");
     let kinds = node.texts("ownerKinds");
     let Some(node) = node.get("ownerKinds") else { return kinds };
-    if kinds.is_empty() && node.as_list().is_some() {
-        reader.error(&WRONG_VALUE, node.at(), "`ownerKinds` is empty", "");
-    }
     let only_pods = spec.texts("targets").iter().all(|target| target == "pods");
     for kind in &kinds {
         let starts = kind.chars().next().is_some_and(|first| first.is_ascii_uppercase());

@@ -182,6 +182,13 @@ impl Reader {
         })
     }
 
+    /// Reports that the list `field` of `node` is empty, so that it selects nothing, or everything.
+    pub(super) fn refuse_empty(&mut self, node: &Node, field: &str) {
+        if let Some(list) = node.get(field).filter(|list| list.as_list().is_some_and(<[Node]>::is_empty)) {
+            self.error(&WRONG_VALUE, list.at(), format!("`{field}` is empty"), "");
+        }
+    }
+
     /// The text of a scalar as written: `1.10` stays `1.10`.
     pub(super) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
         let text = node.as_text().filter(|_| !node.is_null());

@@ -1,10 +1,10 @@
-//! Applies a `containers` block: items and members that a rule adds to containers of the pod.
+//! Applies one item of `containerPatches`, a block: the items and members that it adds to the containers it selects.
 
 use std::sync::Arc;
 
 use vestibule_patch::{List, Pointer, Schema};
 
-use super::{Failure, Merge, insertions, list_index};
+use super::{ALL_CONTAINER_LISTS, Failure, Merge, insertions, list_index};
 use crate::rule::{Block, BlockList, Item};
 
 impl<'r> Merge<'_, 'r, '_, '_> {
@@ -63,7 +63,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut free = Vec::new();
         for port in ports {
             let overlay = std::slice::from_ref(&port.overlay);
-            if !self.yields_to_ports(port, overlay, name, length + free.len())? {
+            if !self.yields_to_ports(port, overlay, name, length + free.len(), &ALL_CONTAINER_LISTS)? {
                 free.push(port);
             }
         }

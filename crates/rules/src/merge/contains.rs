@@ -35,9 +35,11 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
         Overlay::Map(members) => {
             found.kind() == Kind::Object
                 && members.iter().filter(|member| member.known).all(|member| {
+                    let is_entry = pod::is_text_map(name);
                     // All entries of maps such as `requests` have the type that the name of the map determines.
-                    let name = if pod::is_text_map(name) { name } else { &member.name };
+                    let name = if is_entry { name } else { &member.name };
                     match present(found, &member.name) {
+                        Some(found) if is_replaced_policy(&member.name, found) => true,
                         Some(found) => {
                             let schema = match &member.value {
                                 Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
@@ -46,7 +48,8 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
                             };
                             contains(found, &member.value, name, schema)
                         }
-                        None => means_absence(found, &member.name, &member.value),
+                        // An entry with an empty text is not the same as none.
+                        None => !is_entry && means_absence(found, &member.name, &member.value),
                     }
                 })
         }
@@ -76,8 +79,8 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
     }
 }
 
-/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it. If there are
-/// several, which is legal in `env`, it is the last one, because that one takes effect.
+/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if the list
+/// has whole items, nothing else. If there are several, which is legal in `env`, it is the last one, because that one takes effect.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -90,15 +93,32 @@ pub(crate) fn find<'d>(
             items.iter().rposition(|found| key::of_view(*found, keys) == wanted)
         }
         List::Set | List::Atomic | List::Unknown => {
-            items.iter().rposition(|found| contains(*found, wanted, name, schema.item()))
+            let is_other = |found: &View<'_>| pod::has_whole_items(name) && has_more(*found, wanted);
+            let is_same =
+                |found: &View<'_>| contains(*found, wanted, name, schema.item()) && !is_other(found);
+            items.iter().rposition(is_same)
         }
     }?;
     items.get(index).map(|found| (index, *found))
 }
 
+/// Whether `found` has a member that `wanted` does not have. A member with its default value does not count.
+// Recursion is bounded by the depth of the rule's own document.
+fn has_more(found: View<'_>, wanted: &Overlay) -> bool {
+    found.entries().into_iter().any(|(name, value)| match wanted.get(&name) {
+        Some(wanted) => has_more(value, wanted),
+        None => !value.is_null() && !pod::is_default(&name, &value.to_json()),
+    })
+}
+
 /// The member `name`, unless it is null.
 pub(crate) fn present<'d>(object: View<'d>, name: &str) -> Option<View<'d>> {
     object.get(name).filter(|value| !value.is_null())
+}
+
+/// Whether the admission plugin AlwaysPullImages may have replaced the pull policy of a container or of a volume.
+fn is_replaced_policy(name: &str, found: View<'_>) -> bool {
+    ["imagePullPolicy", "pullPolicy"].contains(&name) && found.as_str().as_deref() == Some("Always")
 }
 
 fn same_path(name: &str, one: &str, other: &str) -> bool {

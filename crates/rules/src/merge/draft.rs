@@ -11,7 +11,7 @@ use vestibule_patch::{ApplyError, Document, Edit, Kind, Mark, Operation, Patch, 
 
 use super::json;
 use super::known_present::KnownPresent;
-use super::list_index::{IndexKey, ListIndexes, Positions};
+use super::list_index::{IndexKey, ListIndex, ListIndexes};
 use crate::decision::Origin;
 use crate::pod::Shape;
 use crate::rule::Item;
@@ -160,7 +160,7 @@ impl<'d> Draft<'d> {
         self.edit.open(list);
         self.base.opened_since.push(list.clone());
         let items = self.at(list).map(View::items).unwrap_or_default();
-        self.lists.add(list, Positions::of(&items, key.clone(), self.origins.len()));
+        self.lists.add(list, ListIndex::of(&items, key.clone(), self.origins.len()));
     }
 
     /// Whether indexes of any list are kept.
@@ -169,12 +169,12 @@ impl<'d> Draft<'d> {
     }
 
     /// The indexes of `list` that are kept.
-    pub(super) fn indexes(&self, list: &Pointer) -> &[Positions] {
+    pub(super) fn indexes(&self, list: &Pointer) -> &[ListIndex] {
         self.lists.get(list)
     }
 
     /// The index of `list` by its merge keys, if it is kept.
-    pub(super) fn by_keys(&self, list: &Pointer) -> Option<&Positions> {
+    pub(super) fn by_keys(&self, list: &Pointer) -> Option<&ListIndex> {
         self.indexes(list).iter().find(|one| matches!(one.by, IndexKey::Keys(_)))
     }
 

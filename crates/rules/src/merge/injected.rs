@@ -24,7 +24,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.draft.known.note(sorted.present, None, false);
         if !sorted.new.is_empty() {
             for other in ALL_CONTAINER_LISTS {
-                self.index(&self.draft.layout.list(other), other, schema, []);
+                self.index_by_keys(&self.draft.layout.list(other), schema);
             }
         }
         let mut new = Vec::new();
@@ -44,7 +44,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let names = insertions.iter().filter_map(|(_, item)| injected_names.find(&item.key)).collect();
         self.inserted.push(ContainerInsertion { list, names, leading });
         self.insert(&pointer, sorted.length, insertions)?;
-        self.index(&pointer, list, schema, []);
+        self.index_by_keys(&pointer, schema);
         match (first, user) {
             (Some(item), Some(user)) => self.default_container(item, &user),
             _ => Ok(()),
@@ -63,19 +63,23 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 };
             }
         }
-        self.yields_to_ports(item, item.overlay.items_of("ports"), &item.key, 0)
+        // A container that ends has released its ports before the containers of other lists start.
+        let ends = list == "initContainers" && item.overlay.text("restartPolicy") != Some("Always");
+        let lists = if ends { &["initContainers"][..] } else { &ALL_CONTAINER_LISTS };
+        self.yields_to_ports(item, item.overlay.items_of("ports"), &item.key, 0, lists)
     }
 
-    /// Whether `item` is left out because another container has one of the `ports` that it adds to the container `owner`, after
-    /// the first `index` ports of that.
+    /// Whether `item` is left out because another container in `lists` has one of the `ports` that it adds to the container
+    /// `owner`, after the first `index` ports of that.
     pub(super) fn yields_to_ports(
         &mut self,
         item: &Item,
         ports: &[Overlay],
         owner: &str,
         index: usize,
+        lists: &[&'static str],
     ) -> Result<bool, Failure> {
-        match (self.port_conflict(ports, owner), item.on_conflict) {
+        match (self.port_conflict(ports, owner, lists), item.on_conflict) {
             (None, _) | (Some(_), OnConflict::Override) => {
                 self.context.ports.borrow_mut().iter_mut().for_each(|known| known.add(ports, owner, index));
                 Ok(false)

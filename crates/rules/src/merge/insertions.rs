@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use vestibule_patch::View;
 
 use super::injected_names::{InjectedNames, RelativePosition};
-use super::list_index::Positions;
+use super::list_index::ListIndex;
 use crate::rule::{ContainerPosition, Injected, Item};
 use crate::subject::string_member;
 use crate::syntax::variable_references;
@@ -23,7 +23,7 @@ pub(crate) fn at<'r>(at: usize, items: Vec<&'r Item>) -> Insertions<'r> {
 /// through other new variables, goes after that one, because the kubelet expands `$(X)` only if X stands before. `positions` is
 /// the index of the existing variables, if it is kept.
 pub(crate) fn variables<'r, 'd, I: Iterator<Item = View<'d>>>(
-    positions: Option<&Positions>,
+    positions: Option<&ListIndex>,
     existing: impl FnOnce() -> I,
     items: Vec<&'r Item>,
 ) -> Insertions<'r> {

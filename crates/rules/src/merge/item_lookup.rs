@@ -3,7 +3,7 @@
 use vestibule_patch::{Key, List, Schema, View};
 
 use super::contains::find;
-use super::list_index::{IndexKey, Positions};
+use super::list_index::{IndexKey, ListIndex};
 use crate::key;
 use crate::rule::Item;
 
@@ -16,7 +16,7 @@ pub(super) enum ItemLookup<'e, 'd, 'i> {
     /// The items of a list without keys.
     Unkeyed(Vec<View<'d>>),
     /// A list with indexes.
-    Indexed(View<'d>, &'e [Positions]),
+    Indexed(View<'d>, &'e [ListIndex]),
 }
 
 /// An item and its index; if several have the key, the last one.
@@ -32,7 +32,7 @@ impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
     /// Prepares `list` for lookups of the `wanted` items.
     pub(super) fn new(
         list: Option<View<'d>>,
-        indexes: &'e [Positions],
+        indexes: &'e [ListIndex],
         schema: Schema<'_>,
         wanted: impl Iterator<Item = &'i Item> + Clone,
     ) -> Self {

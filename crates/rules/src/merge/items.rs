@@ -129,6 +129,15 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         inserted.map_err(|(item, sentence)| invalid(&item.clause, sentence))
     }
 
+    /// Builds the index of `list` by its merge keys, if lookups are frequent.
+    pub(super) fn index_by_keys(&mut self, list: &Pointer, schema: Schema<'_>) {
+        if self.uses_indexes
+            && let List::Map(keys) = schema.list()
+        {
+            self.draft.index(list, &IndexKey::Keys(keys));
+        }
+    }
+
     /// Builds indexes of `list` for lookups of such `items`, if lookups are frequent.
     pub(super) fn index<'i>(
         &mut self,
@@ -142,9 +151,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return;
         }
         match schema.list() {
-            // Many items with keys are found in one pass over the list, without an index.
-            List::Map(keys) if self.uses_indexes => self.draft.index(list, &IndexKey::Keys(keys)),
-            List::Map(_) => {}
+            // Many items of one rule are found by their keys in one pass over the list, without an index.
+            List::Map(_) => self.index_by_keys(list, schema),
             _ => {
                 for key in items.filter_map(|item| IndexKey::of(schema, name, item)) {
                     self.draft.index(list, &key);

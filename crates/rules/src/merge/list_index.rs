@@ -6,7 +6,7 @@
 //! Without need there is no index: indexes of all lists would make the evaluation of a single rule 1.7 times as long.
 
 mod index_key;
-mod positions;
+mod one_list;
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,7 +14,7 @@ use std::ops::Bound;
 use vestibule_patch::{Operation, Pointer};
 
 pub(super) use index_key::IndexKey;
-pub(super) use positions::Positions;
+pub(super) use one_list::ListIndex;
 
 use crate::rule::Item;
 
@@ -26,7 +26,7 @@ const MAX_INDEXES: usize = 4;
 
 /// The indexes of lists, by the pointers of the lists. The map is sorted, so that the lists below a pointer are adjacent.
 #[derive(Clone, Default)]
-pub(super) struct ListIndexes(BTreeMap<String, Vec<Positions>>);
+pub(super) struct ListIndexes(BTreeMap<String, Vec<ListIndex>>);
 
 impl ListIndexes {
     pub(super) fn is_empty(&self) -> bool {
@@ -34,7 +34,7 @@ impl ListIndexes {
     }
 
     /// The indexes of `list`; none if the list is not indexed.
-    pub(super) fn get(&self, list: &Pointer) -> &[Positions] {
+    pub(super) fn get(&self, list: &Pointer) -> &[ListIndex] {
         self.0.get(list.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -44,7 +44,7 @@ impl ListIndexes {
         indexes.len() >= MAX_INDEXES || indexes.iter().any(|positions| positions.by == *key)
     }
 
-    pub(super) fn add(&mut self, list: &Pointer, positions: Positions) {
+    pub(super) fn add(&mut self, list: &Pointer, positions: ListIndex) {
         self.0.entry(list.as_str().to_owned()).or_default().push(positions);
     }
 
@@ -115,7 +115,7 @@ impl ListIndexes {
     }
 
     /// Discards the indexes that a change at `place` invalidates, if they are `affected`.
-    fn discard_around(&mut self, place: &str, affected: impl Fn(&Positions) -> bool) {
+    fn discard_around(&mut self, place: &str, affected: impl Fn(&ListIndex) -> bool) {
         let (above, last) = place.rsplit_once('/').unwrap_or_default();
         // If the place is an item of a list, the items after it get other pointers.
         let is_item = last == "-" || last.bytes().all(|byte| byte.is_ascii_digit());
@@ -131,7 +131,7 @@ impl ListIndexes {
     }
 
     /// Discards the indexes of lists below `place` for which `affected` holds. It gets the pointer of the list.
-    fn discard_below(&mut self, place: &str, affected: impl Fn(&str, &Positions) -> bool) {
+    fn discard_below(&mut self, place: &str, affected: impl Fn(&str, &ListIndex) -> bool) {
         let start = format!("{place}/");
         let below = self.0.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
         let below = below.take_while(|(list, _)| list.starts_with(&start));
@@ -141,7 +141,7 @@ impl ListIndexes {
         }
     }
 
-    fn retain(&mut self, list: &str, keep: impl FnMut(&mut Positions) -> bool) {
+    fn retain(&mut self, list: &str, keep: impl FnMut(&mut ListIndex) -> bool) {
         let Some(indexes) = self.0.get_mut(list) else { return };
         indexes.retain_mut(keep);
         if indexes.is_empty() {

@@ -21,7 +21,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             return Ok(());
         }
         let list = self.draft.layout.list("volumes");
-        self.index(&list, "volumes", self.draft.shape.volumes, []);
+        self.index_by_keys(&list, self.draft.shape.volumes);
         let indexed = self.draft.by_keys(&list);
         let listed = indexed.is_none().then(|| self.existing(&list)).into_iter().flatten();
         let mut volumes: HashSet<Cow<'_, str>> =

@@ -57,9 +57,14 @@ impl PortIndex {
 }
 
 impl Merge<'_, '_, '_, '_> {
-    /// The conflict between `wanted`, ports for the container `owner`, and a port of another container: the same number and
-    /// protocol, or the same name.
-    pub(super) fn port_conflict(&mut self, wanted: &[Overlay], owner: &str) -> Option<String> {
+    /// The conflict between `wanted`, ports for the container `owner`, and a port of another container in `lists`: the same number
+    /// and protocol, or the same name.
+    pub(super) fn port_conflict(
+        &mut self,
+        wanted: &[Overlay],
+        owner: &str,
+        lists: &[&'static str],
+    ) -> Option<String> {
         if wanted.is_empty() {
             return None;
         }
@@ -74,7 +79,7 @@ impl Merge<'_, '_, '_, '_> {
             return None;
         }
         let conflict = |list| self.conflict_in_list(list, wanted, candidates.as_deref());
-        let (name, port) = ALL_CONTAINER_LISTS.into_iter().find_map(conflict)?;
+        let (name, port) = lists.iter().copied().find_map(conflict)?;
         Some(format!("{port} of container `{}` is taken by container `{name}`", printable_short(owner)))
     }
 
@@ -89,7 +94,7 @@ impl Merge<'_, '_, '_, '_> {
         let pointer = self.draft.layout.list(list);
         let named =
             |container, port| (printable_short(&string_member(container, "name").unwrap_or_default()), port);
-        self.index(&pointer, list, self.draft.shape.containers, []);
+        self.index_by_keys(&pointer, self.draft.shape.containers);
         let positions = self.draft.by_keys(&pointer).filter(|positions| positions.are_different());
         let (Some(candidates), Some(positions)) = (candidates, positions) else {
             return self.existing(&pointer).find_map(|container| {
@@ -126,7 +131,11 @@ fn occupied_ports<'d>(container: View<'d>, list: &str) -> Option<View<'d>> {
 fn conflict(wanted: &Overlay, existing: View<'_>) -> Option<String> {
     let same = |name: &str| {
         let number = literal(wanted, name)?;
-        present(existing, name).filter(|other| other.to_json() == *number).and(Some(number))
+        let other = present(existing, name).filter(|other| other.to_json() == *number);
+        // Zero is no port of the node.
+        other
+            .filter(|_| number != "0" && (name != "hostPort" || share_address(wanted, existing)))
+            .and(Some(number))
     };
     let protocol = wanted.text("protocol").unwrap_or("TCP");
     if string_member(existing, "protocol").as_deref().unwrap_or("TCP") == protocol
@@ -136,6 +145,14 @@ fn conflict(wanted: &Overlay, existing: View<'_>) -> Option<String> {
     }
     let name = wanted.text("name").filter(|name| !name.is_empty())?;
     (string_member(existing, "name").as_deref() == Some(name)).then(|| format!("port name `{name}`"))
+}
+
+/// Whether two ports of the node have an address in common. Without `hostIP` a port is open at all addresses.
+fn share_address(wanted: &Overlay, existing: View<'_>) -> bool {
+    let is_any = |address: &str| ["", "0.0.0.0", "::"].contains(&address);
+    let (one, other) = (wanted.text("hostIP").unwrap_or_default(), string_member(existing, "hostIP"));
+    let other = other.unwrap_or_default();
+    is_any(one) || is_any(&other) || one == other
 }
 
 /// The member `name` of `port`, if it is a number.

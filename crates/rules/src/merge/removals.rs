@@ -55,8 +55,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         removal: &'r Removal,
         schema: Schema<'_>,
     ) -> Result<(), Failure> {
-        self.index(list, removal.list, schema, [&removal.wanted]);
-        let key = IndexKey::of(schema, removal.list, &removal.wanted);
+        let key = IndexKey::of_containing(schema, removal.list, &removal.wanted);
+        if let Some(key) = key.as_ref().filter(|_| self.uses_indexes) {
+            self.draft.index(list, key);
+        }
         let positions = key.and_then(|key| self.draft.indexes(list).iter().find(|one| one.by == key));
         let (found, length) = match positions.filter(|positions| positions.are_different()) {
             Some(positions) => {

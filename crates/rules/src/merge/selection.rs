@@ -8,7 +8,7 @@ use vestibule_patch::{Pointer, View};
 
 use super::Merge;
 use super::injected_names::InjectedNames;
-use super::list_index::Positions;
+use super::list_index::ListIndex;
 use crate::rule::{Select, SelectBy};
 use crate::subject::{NamedContainer, string_member};
 
@@ -16,7 +16,7 @@ impl Merge<'_, '_, '_, '_> {
     /// The same as [`selected`](Self::selected), with indexes of the lists if lookups are frequent.
     pub(super) fn selected_by_index(&mut self, select: &Select) -> Vec<(Pointer, Arc<str>)> {
         for list in select.lists() {
-            self.index(&self.draft.layout.list(list), list, self.draft.shape.containers, []);
+            self.index_by_keys(&self.draft.layout.list(list), self.draft.shape.containers);
         }
         self.selected(select)
     }
@@ -51,7 +51,7 @@ impl Merge<'_, '_, '_, '_> {
         list: &'static str,
         pointer: &Pointer,
         select: &Select,
-    ) -> Option<(&Positions, Vec<User<'_>>)> {
+    ) -> Option<(&ListIndex, Vec<User<'_>>)> {
         let (positions, found) = (self.draft.by_keys(pointer)?, self.draft.at(pointer)?);
         let injected_names = &self.context.injected_names;
         let mut users = self.context.users.borrow_mut();

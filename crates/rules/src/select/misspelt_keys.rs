@@ -1,5 +1,7 @@
 //! Warnings about labels and annotations that look like misspelt opt-in keys.
 
+use std::sync::Arc;
+
 use super::MatchContext;
 use crate::diagnostic::printable_short;
 use crate::did_you_mean::nearest;
@@ -18,8 +20,9 @@ const RULE_DOMAIN: &str = concat!("inject.", group!());
 const INJECT: &str = "inject";
 
 impl MatchContext<'_> {
-    /// A warning for each key of the object and its namespace that is probably a misspelt opt-in key.
-    pub(crate) fn misspelt_keys(&self) -> Vec<String> {
+    /// A warning for each key of the object and its namespace that is probably a misspelt opt-in key. `own` are the rules of the
+    /// namespace.
+    pub(crate) fn misspelt_keys(&self, own: &[Arc<Rule>]) -> Vec<String> {
         let read = |of: &MetadataOf| {
             *of == MetadataOf::PodTemplate
                 || self.is_workload() && self.rules.iter().any(|rule| rule.metadata_of == *of)
@@ -32,12 +35,14 @@ impl MatchContext<'_> {
         let facts = self.subject.facts.into_iter();
         let namespace = facts.flat_map(|facts| facts.labels.keys().chain(facts.annotations.keys()));
         let keys = object.chain(namespace.map(|key| ("the namespace", key.as_str())));
-        let suspicious = keys.filter(|(_, key)| is_suspicious(key, self)).take(MAX_COMPARED);
+        let is_suspicious = |key: &str| is_suspicious(key, self) && own.iter().all(|rule| rule.key != key);
+        let suspicious = keys.filter(|(_, key)| is_suspicious(key)).take(MAX_COMPARED);
         // Sorted, so that of two names at the same distance the suggestion is always the same one.
         let mut names: Vec<&str> = Vec::new();
         let warnings = suspicious.filter_map(|(level, key)| {
             if names.is_empty() {
                 names.extend(self.rule_names());
+                names.extend(own.iter().filter_map(|rule| rule.key.strip_prefix(RULE_KEY_PREFIX)));
                 names.sort_unstable();
             }
             let suggestion = suggestion(key, &names)?;

@@ -194,3 +194,16 @@ fn an_explanation_has_the_rules_of_the_namespace() {
     assert!(explanation.rules[1].gates.iter().any(|gate| gate.name == "match.namespaceSelector"));
     assert_eq!(rules.explain(&creation_in("stop", &pod)).unwrap().rules.len(), 1);
 }
+
+/// The key that opts out of a rule of the namespace was called misspelt.
+#[test]
+fn the_key_of_a_rule_of_the_namespace_is_read() {
+    let rules = rules(&(settings("labels") + &own("team", "{pod: {labels: {team: blue}}}")));
+    let with = |key: &str| web().replace(r#""app":"web""#, &format!(r#""app":"web","{key}":"false""#));
+    let read = with("inject.vestibule.dev/team");
+    assert_eq!(decide(&rules, &read).warnings, [""; 0]);
+    let elsewhere = rules.evaluate(&creation_in("stop", &read)).unwrap();
+    assert_eq!(elsewhere.warnings.len(), 1, "{:?}", elsewhere.warnings);
+    let misspelt = decide(&rules, &with("inject.vestibule.dev/taem")).warnings;
+    assert!(misspelt[0].ends_with("did you mean inject.vestibule.dev/team?"), "{misspelt:?}");
+}

@@ -3,6 +3,8 @@
 mod container_positions;
 mod facts;
 mod keys;
+mod list_items;
+mod ports;
 mod types;
 
 use cpu_time::ThreadTime;
@@ -174,6 +176,15 @@ fn values_of_invalid_pods_are_refused_at_load() {
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]"), ["VST0113"]);
     assert_eq!(codes("volumes: [{name: v, emptyDir: {sizeLimit: 1GiB}}]"), ["VST0113"]);
     assert!(load(&rule("r", "volumes: [{name: v, image: {reference: \"x:1\"}}]")).is_ok());
+}
+
+#[test]
+fn an_empty_list_that_selects_containers_is_refused() {
+    for selected in ["names: []", "images: []"] {
+        let spec = format!("containerPatches:\n- select: {{{selected}}}\n  env: [{{name: A, value: b}}]");
+        assert_eq!(codes(&spec), ["VST0113"], "{selected}");
+    }
+    assert_eq!(codes("remove: [{env: {containers: [], name: A}}]"), ["VST0113"]);
 }
 
 #[test]

@@ -77,6 +77,28 @@ fn a_conflict_names_the_item_and_its_list() {
     }
 }
 
+/// The documentation tells authors to keep a container whose image or resources other webhooks change.
+#[test]
+fn a_container_that_another_webhook_changes_conflicts_unless_it_is_kept() {
+    let outcome = |on_conflict: &str, changed: &str| {
+        let spec = format!(
+            "required: true\nsidecars: [{{name: s, image: 'r/s:1', resources: {{requests: {{cpu: 10m}}}}{on_conflict}}}]"
+        );
+        let sidecar = format!(r#"{{"name":"s","restartPolicy":"Always",{changed}}}"#);
+        word(&decide(
+            &rules(&rule("r", &spec)),
+            &pod(&format!(r#"{{"containers":[{{"name":"app"}}],"initContainers":[{sidecar}]}}"#)),
+        ))
+    };
+    for changed in [
+        r#""image":"mirror/r/s:1","resources":{"requests":{"cpu":"10m"}}"#,
+        r#""image":"r/s:1","resources":{"requests":{"cpu":"25m"}}"#,
+    ] {
+        assert_eq!(outcome("", changed), "denied", "{changed}");
+        assert_eq!(outcome(", onConflict: keep", changed), "unchanged", "{changed}");
+    }
+}
+
 /// The second rule overrides a variable in one container, and another one in the other container.
 #[test]
 fn each_block_overrides_in_its_own_containers() {

@@ -10,7 +10,7 @@ fn the_defaults_apply_without_settings() {
     for rules in [&without, &rules(&settings("{}"))] {
         let settings = rules.settings();
         assert_eq!(settings.mode(), Mode::On);
-        assert!(settings.native_sidecars() && settings.exemptions().is_empty());
+        assert!(settings.exemptions().is_empty());
         assert!(!settings.injects_own_namespace() && !settings.success_events());
         assert!(!settings.allows_required_everywhere());
     }
@@ -25,7 +25,7 @@ fn every_field_is_read() {
     let rules = rules(&text);
     let settings = rules.settings();
     assert_eq!(settings.mode(), Mode::Off);
-    assert!(!settings.native_sidecars() && settings.injects_own_namespace());
+    assert!(settings.injects_own_namespace());
     assert!(settings.success_events() && settings.allows_required_everywhere());
     let exemption = &settings.exemptions()[0];
     assert_eq!(exemption.namespace_selector().to_string(), "kubernetes.io/metadata.name=a, b=c");
@@ -41,6 +41,10 @@ fn invalid_settings_are_refused() {
     for (text, expected) in [
         (settings("{mode: of}"), "rules.yaml:5:14: error[VST0113]: `mode` cannot be `of`"),
         (settings("{ownNamespaces: skip}"), "rules.yaml:5:8: error[VST0110]: unknown field `ownNamespaces`"),
+        (
+            settings("{exemptions: [{objectSelector: {matchLabels: {a: b}}, users: []}]}"),
+            "rules.yaml:5:68: error[VST0113]: `users` is empty",
+        ),
         (settings("{exemptions: [{reason: all}]}"), "rules.yaml:5:21: error[VST0166]: this exemption"),
         (
             settings(

@@ -47,7 +47,8 @@ const EDGES: &[&str] = &[
     "string(7u) == '7'",
     "string(duration('90s')) == '90s'",
     "string(duration('1500ms')) == '1.5s'",
-    "string(b'abc') == 'abc'",
+    "string(b'abc') == 'abc' && bytes('é') == b'é' && bytes(b'a') == b'a'",
+    "duration('1.001s') == duration('1001ms') && duration('0.1234567899s') == duration('123456789ns')",
     // Strings.
     "'äöü'.charAt(1) == 'ö' && 'abc'.charAt(3) == ''",
     "'abc'.charAt(4) == ''",
@@ -107,6 +108,7 @@ const EDGES: &[&str] = &[
     "dyn(1) in [1.0, 2.0] && !('a' in {'b': 1}) && 2 in [1, 2]",
     "[1, 2][1] == 2",
     "[1, 2][2] == 2",
+    "[7, 8, 9][dyn(0u)] == 7 && [7, 8, 9][dyn(1.0)] == 8",
     "{'a': 1}['b'] == 1",
     "[[[1]], [[2, 3]]].flatten(2) == [1, 2, 3]",
     "[[1, 2]].flatten(0) == [[1, 2]]",

@@ -14,10 +14,11 @@ impl Checker<'_> {
     }
 
     pub(super) fn binary(&mut self, operator: Operator, [one, other]: &mut [Node; 2]) -> Type {
+        let entry = self.entry_of(one);
         let (one, other) = (self.type_of(one), self.type_of(other));
         match operator {
-            Operator::Index => self.at(one, &other),
-            Operator::OptionalIndex => match self.at(one, &other) {
+            Operator::Index => self.at(one, &other, entry),
+            Operator::OptionalIndex => match self.at(one, &other, entry) {
                 Type::Optional(inner) => Type::Optional(inner),
                 found => Type::optional(found),
             },
@@ -68,15 +69,15 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of `one[key]`.
-    fn at(&mut self, one: Type, key: &Type) -> Type {
+    /// The type of `one[key]`; `entry` is the type of the entries of `one` if it is a map.
+    fn at(&mut self, one: Type, key: &Type, entry: Type) -> Type {
         match one {
             Type::List(item) => {
                 self.want(Argument::Int, key, "the place in a list");
                 *item
             }
-            Type::Optional(_) => Type::optional(Type::Any),
-            Type::Any | Type::Never | Type::Map(_) => Type::Any,
+            Type::Optional(_) => Type::optional(entry),
+            Type::Any | Type::Never | Type::Map(_) => entry,
             known => self.mistyped(format!("{} has nothing under a key", known.words()), ""),
         }
     }

@@ -21,7 +21,11 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         ("size", [value]) => size(value),
         ("int" | "uint" | "double" | "bool", [value]) => number(name, value),
         ("string", [value]) => string(value, budget),
-        ("dyn", [value]) => Ok(value.clone()),
+        ("bytes", [Value::String(written)]) => {
+            budget.text(written.len())?;
+            Ok(Value::from(written.as_bytes().to_vec()))
+        }
+        ("dyn", [value]) | ("bytes", [value @ Value::Bytes(_)]) => Ok(value.clone()),
         ("sum", [Value::List(items)]) => {
             items.iter().try_for_each(|item| budget.read(item).map(drop))?;
             sum(items, budget)
@@ -48,14 +52,16 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         ("compareTo" | "isGreaterThan" | "isLessThan", _) => library::method(name, arguments, budget),
         ("duration", [Value::String(written)]) => {
             budget.text(written.len())?;
-            // The library ignores text behind a duration; the API server refuses it, and durations beyond 64 bits of
-            // nanoseconds.
-            let fits = matches!(written.as_str(), "0" | "+0" | "-0") || nanoseconds(written).is_some();
-            fits.then_some(()).ok_or_else(|| {
+            let known =
+                if matches!(written.as_str(), "0" | "+0" | "-0") { Some(0) } else { nanoseconds(written) };
+            let length = known.ok_or_else(|| {
                 EvaluationError::mistyped(name, "a duration such as `1m30s`, of 292 years at most")
             })?;
-            let plain = text(&written.trim_start_matches('+').replace(['\u{b5}', '\u{3bc}'], "u"));
-            library::function(name, &[plain], budget)
+            // The library reads floating-point numbers. These whole ones lose nothing.
+            let (sign, length) = (if length < 0 { "-" } else { "" }, length.unsigned_abs());
+            let (seconds, rest) = (length / 1_000_000_000, length % 1_000_000_000);
+            let exact = format!("{sign}{}h{}s{rest}ns", seconds / 3_600, seconds % 3_600);
+            library::function(name, &[text(&exact)], budget)
         }
         ("getHours" | "getMinutes" | "getSeconds" | "getMilliseconds", [Value::Duration(length)]) => {
             Ok(Value::Int(match name {

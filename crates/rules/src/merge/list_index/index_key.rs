@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
 use vestibule_patch::{Key, Kind, List, Schema, View};
 
 use crate::key;
@@ -17,12 +18,22 @@ pub(in crate::merge) enum IndexKey {
     Keys(&'static [Key]),
     /// For a list without merge keys: the paths of all scalars in the item that is looked up.
     Contents(Vec<Vec<String>>),
+    /// For a list of whole items: all members of the item, without default values.
+    Whole,
 }
 
 impl IndexKey {
-    /// The key for lookups of `item` in the list `name`. `None` if equal texts do not decide, as for quantities, which have several
-    /// spellings.
+    /// The key for lookups of the item that is the same as `item` in the list `name`. `None` if equal texts do not decide, as for
+    /// quantities, which have several spellings.
     pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
+        match Self::of_containing(schema, name, item)? {
+            Self::Contents(_) if pod::has_whole_items(name) => Some(Self::Whole),
+            key => Some(key),
+        }
+    }
+
+    /// The key for lookups of the items that contain `item`.
+    pub(in crate::merge) fn of_containing(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
         if let List::Map(keys) = schema.list() {
             return Some(Self::Keys(keys));
         }
@@ -41,6 +52,10 @@ impl IndexKey {
                     Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) | Overlay::Loop(_) => None,
                 }
             })),
+            Self::Whole => {
+                let json = RawValue::from_string(overlay.to_json());
+                Cow::Owned(json.map(|json| whole(View::of(&json))).unwrap_or_default())
+            }
         }
     }
 
@@ -56,6 +71,7 @@ impl IndexKey {
                     Kind::Array | Kind::Object | Kind::Null => None,
                 }
             })),
+            Self::Whole => Cow::Owned(whole(item)),
         }
     }
 }
@@ -95,4 +111,27 @@ fn joined<'t>(paths: &[Vec<String>], at: impl Fn(&[String]) -> Option<(Cow<'t, s
         all.push(',');
     }
     all
+}
+
+/// All members of `item` and of the maps within it, without default values.
+fn whole(item: View<'_>) -> String {
+    let mut members = Vec::new();
+    add_members(item, "", &mut members);
+    members.sort_unstable();
+    members.join(",")
+}
+
+// Recursion is bounded by the depth of the document.
+fn add_members(map: View<'_>, path: &str, members: &mut Vec<String>) {
+    for (name, value) in map.entries().into_iter().filter(|(_, value)| !value.is_null()) {
+        let mut member = path.to_owned();
+        write_quoted(&mut member, &name);
+        match value.as_str() {
+            _ if pod::is_default(&name, &value.to_json()) => continue,
+            Some(text) => write_quoted(&mut member, &text),
+            None if value.kind() == Kind::Object => add_members(value, &member, members),
+            None => member.push_str(&value.to_json()),
+        }
+        members.push(member);
+    }
 }

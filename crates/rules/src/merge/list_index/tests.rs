@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::prelude::*;
 use vestibule_patch::{Key, Operation, Pointer, Schema, View};
 
-use super::{IndexKey, ListIndexes, Positions};
+use super::{IndexKey, ListIndex, ListIndexes};
 use crate::diagnostic::Position;
 use crate::merge::contains::find;
 use crate::overlay::Overlay;
@@ -13,10 +13,10 @@ use crate::rule::{Clause, Item, OnConflict};
 
 const NAME: &[Key] = &[Key { name: "name", default: None }];
 
-fn positions(keys: &[&str]) -> Positions {
+fn positions(keys: &[&str]) -> ListIndex {
     let items: Vec<_> = keys.iter().map(|key| raw(&format!(r#"{{"name":"{key}"}}"#))).collect();
     let views: Vec<View<'_>> = items.iter().map(|item| View::of(item)).collect();
-    Positions::of(&views, IndexKey::Keys(NAME), 3)
+    ListIndex::of(&views, IndexKey::Keys(NAME), 3)
 }
 
 fn raw(json: &str) -> Box<serde_json::value::RawValue> {
@@ -98,11 +98,12 @@ proptest! {
         all in prop::collection::vec((unkeyed(), any::<prop::sample::Index>()), 0..8),
         wanted in unkeyed(),
         initial in 0_usize..8,
+        name in prop::sample::select(&["sources", "tolerations"][..]),
     ) {
         let wanted = item("", overlay(&object(&wanted)));
-        let Some(by) = IndexKey::of(Schema::unknown(), "tolerations", &wanted.overlay) else { return Ok(()) };
+        let Some(by) = IndexKey::of(Schema::unknown(), name, &wanted.overlay) else { return Ok(()) };
         let mut list: Vec<_> = all.iter().take(initial).map(|(members, _)| raw(&object(members))).collect();
-        let mut positions = Positions::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by, 0);
+        let mut positions = ListIndex::of(&list.iter().map(|one| View::of(one)).collect::<Vec<_>>(), by, 0);
         for (members, index) in all.iter().skip(initial) {
             let (json, index) = (object(members), index.index(list.len() + 1));
             let key = positions.by.of_item("", &overlay(&json)).into_owned();
@@ -110,7 +111,7 @@ proptest! {
             list.insert(index, raw(&json));
         }
         let views: Vec<View<'_>> = list.iter().map(|one| View::of(one)).collect();
-        let found = find(&views, &wanted.overlay, "tolerations", Schema::unknown()).map(|(index, _)| index);
+        let found = find(&views, &wanted.overlay, name, Schema::unknown()).map(|(index, _)| index);
         prop_assert_eq!(positions.find_item(&wanted.key, &wanted.overlay), found);
     }
 }

@@ -187,6 +187,47 @@ fn only_what_fails_for_every_object_is_refused() {
     }
 }
 
+/// An annotation in the place of a number, and a comparison of a label with a number, failed only when they were evaluated.
+#[test]
+fn labels_and_annotations_are_texts() {
+    let condition = |expression: &str| {
+        mistyped(&rule(
+            "r",
+            &format!(
+                "matchConditions: [{{name: c, expression: \"{expression}\"}}]\npod: {{labels: {{ours: b}}}}"
+            ),
+        ))
+    };
+    for expression in [
+        "object.metadata.labels.tier > 1",
+        "object.metadata.labels['tier'] > 1",
+        "object.metadata.annotations.tier",
+        "object.metadata.?labels[?'tier'].orValue('') > 1",
+        "object.metadata.?labels.tier.value() > 1",
+        "object.metadata.labels.?tier.value() > 1",
+        "object.spec.template.metadata.labels.tier > 1",
+        "namespaceObject.metadata.labels.tier > 1",
+        "request.object.metadata.labels.tier > 1",
+        "request.oldObject.metadata.?annotations.?tier.value() > 1",
+    ] {
+        assert_eq!(condition(expression), 1, "{expression}");
+    }
+    for expression in [
+        "object.metadata.labels.tier == 'a' && int(object.metadata.labels.tier) > 1",
+        "object.metadata.?labels[?'tier'].orValue('a').startsWith('a')",
+        "has(object.metadata.labels.tier) && object.metadata.labels.size() > 1",
+        "object.metadata.generation > 1 && object.spec.labels.tier > 1",
+        "[{'metadata': {'labels': {'a': 1}}}].all(object, object.metadata.labels.a > 0)",
+        "object.metadata.labels.all(key, object.metadata.labels[key] != '')",
+    ] {
+        assert_eq!(condition(expression), 0, "{expression}");
+    }
+    let user =
+        |value: &str| told(&sidecar(&format!("securityContext: {{runAsUser: {{$cel: \"{value}\"}}}}"))).len();
+    assert_eq!(user("object.metadata.annotations['user']"), 1);
+    assert_eq!(user("int(object.metadata.annotations['user'])"), 0);
+}
+
 /// Variables that hold lists of lists of lists have types of bounded depth.
 #[test]
 fn types_do_not_grow_with_the_number_of_variables() {

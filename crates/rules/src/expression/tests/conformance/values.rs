@@ -112,6 +112,41 @@ fn comparisons() {
     all_fail(&["1 < 'a'", "[1] < [2]", "{} < {}", "null < 1", "'a' < b'a'", "true < 1"]);
 }
 
+/// A `uint` or a `double` under which an item stood was refused.
+#[test]
+fn a_whole_number_of_any_type_is_a_place_in_a_list() {
+    all_are(&[
+        ("[7, 8, 9][dyn(0u)]", "7"),
+        ("[7, 8, 9][dyn(2.0)]", "9"),
+        ("[7, 8, 9][dyn(-0.0)]", "7"),
+        ("[7, 8, 9][?dyn(3u)].hasValue()", "false"),
+        ("[7, 8, 9][?dyn(-1.0)].hasValue()", "false"),
+    ]);
+    all_fail(&["[7, 8, 9][dyn(0.1)]", "[7, 8, 9][dyn(3.0)]", "[7, 8, 9][dyn(1e300)]", "[7, 8, 9][dyn('0')]"]);
+}
+
+#[test]
+fn bytes_of_texts() {
+    all_are(&[
+        ("bytes('abc')", "b'abc'"),
+        ("bytes('é')", "b'é'"),
+        ("bytes(b'a')", "b'a'"),
+        ("string(bytes('a'))", "'a'"),
+    ]);
+    all_fail(&["bytes(1)", "bytes(['a'])"]);
+}
+
+/// The library's durations are products of floating-point numbers: `1.001s` was a nanosecond less than `1001ms`.
+#[test]
+fn durations_are_exact() {
+    all_are(&[
+        ("duration('1.001s')", "duration('1001ms')"),
+        ("duration('0.1234567899s')", "duration('123456789ns')"),
+        ("duration('-1.001s')", "duration('-1001ms')"),
+        ("duration('9223372036854775807ns')", "duration('2562047h47m16.854775807s')"),
+    ]);
+}
+
 #[test]
 fn lists_and_maps() {
     all_are(&[

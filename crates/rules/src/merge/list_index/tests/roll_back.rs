@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vestibule_patch::{Operation, View};
 
 use super::{NAME, item, overlay, pointer, raw};
-use crate::merge::list_index::{IndexKey, ListIndexes, Positions};
+use crate::merge::list_index::{IndexKey, ListIndex, ListIndexes};
 
 /// Lists, and lists in items of the first.
 const LISTS: [&str; 4] = ["/a", "/b", "/a/0/env", "/a/1/env"];
@@ -76,9 +76,9 @@ impl IndexedObject {
     }
 
     /// A new index of `list`.
-    fn positions(&self, list: &str, by: IndexKey) -> Option<Positions> {
+    fn positions(&self, list: &str, by: IndexKey) -> Option<ListIndex> {
         let all: Vec<_> = self.items(list)?.iter().map(|item| raw(&item.to_string())).collect();
-        Some(Positions::of(
+        Some(ListIndex::of(
             &all.iter().map(|item| View::of(item)).collect::<Vec<_>>(),
             by,
             self.operations.len(),

@@ -1,4 +1,4 @@
-//! The positions of the items of one list by their keys.
+//! The index of one list: the positions of its items by their keys.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::IndexKey;
 use crate::overlay::Overlay;
 
 #[derive(Clone)]
-pub(in crate::merge) struct Positions {
+pub(in crate::merge) struct ListIndex {
     pub(in crate::merge) by: IndexKey,
     /// The number of operations that had been applied when the index was built.
     pub(super) since: usize,
@@ -24,7 +24,7 @@ pub(in crate::merge) struct Positions {
     first: i64,
 }
 
-impl Positions {
+impl ListIndex {
     /// The index of `items`, the items of a list after `since` operations.
     pub(in crate::merge) fn of(items: &[View<'_>], by: IndexKey, since: usize) -> Self {
         let keys: VecDeque<Arc<str>> = items.iter().map(|item| Arc::from(&*by.of_view(*item))).collect();

@@ -1,0 +1,81 @@
+//! Items and members that the object has in another form than a rule writes them.
+
+use serde_json::json;
+
+use crate::kit::{decide, pod, result, rule, rules, steps, word};
+
+/// How many tolerations a rule with the toleration `wanted` adds to a pod with the toleration `present`.
+fn added_tolerations(wanted: &str, present: &str) -> usize {
+    let rules = rules(&rule("r", &format!("pod: {{spec: {{tolerations: [{wanted}]}}}}")));
+    let object = pod(&format!(r#"{{"containers":[{{"name":"app"}}],"tolerations":[{present}]}}"#));
+    result(&rules, &object);
+    steps(&decide(&rules, &object)).len()
+}
+
+/// Every pod has tolerations with `operator: Exists` from the API server, so a toleration of all taints was never added.
+#[test]
+fn a_wider_toleration_is_added_beside_a_narrower_one() {
+    let of_api_server = r#"{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}"#;
+    assert_eq!(added_tolerations("{operator: Exists}", of_api_server), 1);
+    let wanted = "{key: k, operator: Exists}";
+    assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists","effect":"NoSchedule"}"#), 1);
+    assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists"}"#), 0);
+    assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists","effect":"","value":null}"#), 0);
+}
+
+#[test]
+fn a_source_of_variables_with_a_prefix_is_another_one() {
+    let rules =
+        rules(&rule("r", "containerPatches: [{select: {all: true}, envFrom: [{configMapRef: {name: c}}]}]"));
+    let object =
+        pod(r#"{"containers":[{"name":"app","envFrom":[{"configMapRef":{"name":"c"},"prefix":"X_"}]}]}"#);
+    assert_eq!(steps(&decide(&rules, &object)).len(), 1);
+    result(&rules, &object);
+}
+
+/// A further call of the API server found the probe without the zero, and denied the pod of a required rule.
+#[test]
+fn a_zero_that_the_api_server_omits_is_not_a_conflict() {
+    let spec =
+        "sidecars: [{name: s, image: i, readinessProbe: {tcpSocket: {port: 80}, initialDelaySeconds: 0}}]";
+    let object = pod(
+        r#"{"initContainers":[{"name":"s","image":"i","restartPolicy":"Always","readinessProbe":{"tcpSocket":{"port":80},"timeoutSeconds":1}}],"containers":[{"name":"app"}]}"#,
+    );
+    assert_eq!(word(&decide(&rules(&rule("r", spec)), &object)), "unchanged");
+}
+
+/// AlwaysPullImages replaces the policy before a further call, in which a required rule denied the pod.
+#[test]
+fn a_pull_policy_that_the_api_server_replaces_is_not_a_conflict() {
+    let spec = "sidecars: [{name: s, image: i, imagePullPolicy: IfNotPresent}]";
+    let with = |policy: &str| {
+        let sidecar =
+            format!(r#"{{"name":"s","image":"i","restartPolicy":"Always","imagePullPolicy":"{policy}"}}"#);
+        let object = pod(&format!(r#"{{"initContainers":[{sidecar}],"containers":[{{"name":"app"}}]}}"#));
+        word(&decide(&rules(&rule("r", spec)), &object))
+    };
+    assert_eq!([with("Always"), with("Never")], ["unchanged", "conflict"]);
+    // A rule may still replace the policy of the user's container.
+    let spec =
+        "containerPatches: [{select: {all: true}, replace: [imagePullPolicy], imagePullPolicy: Never}]";
+    let object = pod(r#"{"containers":[{"name":"app","imagePullPolicy":"Always"}]}"#);
+    assert_eq!(word(&decide(&rules(&rule("r", spec)), &object)), "applied");
+}
+
+/// The API server omits the empty map, so a further call found another container.
+#[test]
+fn a_map_without_entries_is_left_out() {
+    let spec = "sidecars: [{name: s, image: i, resources: {requests: {cpu: 1}, limits: {cpu: {$cel: \"object.metadata.?labels[?'cpu']\"}}}}]";
+    let made = result(&rules(&rule("r", spec)), &pod(r#"{"containers":[{"name":"app"}]}"#));
+    assert_eq!(made["spec"]["initContainers"][0]["resources"], json!({"requests": {"cpu": "1"}}));
+}
+
+#[test]
+fn an_entry_with_an_empty_text_is_not_the_same_as_none() {
+    let spec = "volumes: [{name: v, csi: {driver: d, volumeAttributes: {a: ''}}}]";
+    let with = |attributes: &str| {
+        let volume = format!(r#"{{"name":"v","csi":{{"driver":"d","volumeAttributes":{attributes}}}}}"#);
+        word(&decide(&rules(&rule("r", spec)), &pod(&format!(r#"{{"volumes":[{volume}]}}"#))))
+    };
+    assert_eq!([with(r#"{"b":"c"}"#), with(r#"{"a":"","b":"c"}"#)], ["conflict", "unchanged"]);
+}
