@@ -48,7 +48,9 @@ pub(super) struct Watched {
 pub(super) enum SnapshotSource {
     /// A watch event; no earlier event was missed.
     Event,
-    /// A read or a list, which may have skipped events.
+    /// The list at the start of a watch, which may have skipped events.
+    List,
+    /// A read at quorum, which may have skipped events. It is right even if its version is older: etcd was restored from a snapshot.
     Read,
     /// Our own write over the last version.
     Write,
@@ -76,7 +78,7 @@ impl Watched {
     }
 
     /// Takes in a version. Returns whether versions between this one and the last may have been missed, and [`None`] if this one
-    /// is older than the last.
+    /// is older than the last; an older event or list is followed by a read.
     pub(super) fn take(
         &mut self,
         object: &DynamicObject,
@@ -94,8 +96,11 @@ impl Watched {
                 }
                 false
             }
-            Some(newest) if is_older(&snapshot.version, newest) => return None,
-            Some(_) => by == SnapshotSource::Read,
+            Some(newest) if by != SnapshotSource::Read && is_older(&snapshot.version, newest) => {
+                self.outdated = true;
+                return None;
+            }
+            Some(_) => matches!(by, SnapshotSource::List | SnapshotSource::Read),
         };
         self.newest = Some(snapshot.version.clone());
         if self.marked.map(|(mark, _)| mark) != snapshot.mark {
@@ -144,6 +149,7 @@ impl Watched {
         if let (Some(version), Some(newest)) = (version.as_deref(), self.newest.as_deref())
             && is_older(version, newest)
         {
+            self.outdated = true;
             return false;
         }
         self.newest = version.or(self.newest.take());
@@ -199,7 +205,8 @@ impl Watched {
     }
 }
 
-/// Whether version `one` comes before `other`. Versions of one kind of object are numbers that grow.
+/// Whether version `one` comes before `other`. Versions of one kind of object are numbers that grow, until etcd is restored from a
+/// snapshot.
 pub(super) fn is_older(one: &str, other: &str) -> bool {
     matches!((one.parse::<u64>(), other.parse::<u64>()), (Ok(one), Ok(other)) if one < other)
 }
@@ -253,6 +260,23 @@ mod tests {
         assert_eq!(take(7, SnapshotSource::Event), None, "old");
         assert_eq!(take(8, SnapshotSource::Event), None);
         assert_eq!(take(10, SnapshotSource::Read), Some(true));
+        assert_eq!(take(9, SnapshotSource::List), None, "listed before the read");
+        assert_eq!(take(11, SnapshotSource::List), Some(true));
+        assert_eq!(take(3, SnapshotSource::Read), Some(true), "etcd was restored");
+        assert_eq!(take(4, SnapshotSource::Event), Some(false));
+    }
+
+    #[test]
+    fn an_old_version_is_followed_by_a_read() {
+        let (mut watched, ours) = watched();
+        for version in [5, 3] {
+            watched.take(&object(version), SnapshotSource::Event, &ours, Moment(0));
+        }
+        assert!(watched.outdated);
+        watched.take(&object(5), SnapshotSource::Read, &ours, Moment(0));
+        assert!(!watched.outdated);
+        watched.take_absence(Some("3".to_owned()));
+        assert!(watched.outdated && watched.snapshot.is_some());
     }
 
     #[test]

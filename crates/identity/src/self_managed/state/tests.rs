@@ -2,6 +2,7 @@ mod bench;
 mod drain;
 mod entries;
 mod persistent_writers;
+mod restored_etcd;
 
 use k8s_openapi::ByteString;
 use serde_json::json;

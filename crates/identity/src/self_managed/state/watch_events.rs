@@ -8,19 +8,15 @@ use vestibule_pki::ring::{CaId, Mark, Moment, Seen};
 use super::State;
 use crate::self_managed::notices::About;
 use crate::self_managed::registration::ConfigSnapshot;
-use crate::self_managed::watched::{SnapshotSource, is_older};
+use crate::self_managed::watched::SnapshotSource;
 use crate::self_managed::watches::{self, WatchEvent};
 
 impl State {
     pub(in crate::self_managed) fn watch_event(&mut self, event: WatchEvent, now: Moment) {
         match event {
             WatchEvent::Ring(version) => {
-                let ours = self.secret.version();
-                let is_new = match (version.as_deref(), ours) {
-                    (Some(version), Some(ours)) => version != ours && !is_older(version, ours),
-                    (version, ours) => version.is_some() || ours.is_some(),
-                };
-                if is_new {
+                // An older version is read too: etcd may have been restored from a snapshot.
+                if version.as_deref() != self.secret.version() {
                     self.is_stale = true;
                     self.reading.object_changed();
                     self.writing.object_changed();
@@ -44,7 +40,7 @@ impl State {
                 self.failed(About::Configuration(position), Some("RegistrationDenied"), text);
             }
             WatchEvent::Configuration { position, listed, object } => {
-                let by = if listed { SnapshotSource::Read } else { SnapshotSource::Event };
+                let by = if listed { SnapshotSource::List } else { SnapshotSource::Event };
                 let is_new = match object {
                     watches::Change::Stored(object) => self.take(position, &object, by, now),
                     watches::Change::Deleted(version) => self.take_absence(position, version, now),

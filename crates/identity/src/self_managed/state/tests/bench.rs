@@ -173,6 +173,10 @@ impl Bench {
             return Answer { sent: self.at, date: None, outcome };
         }
         let object = self.configuration.as_mut().unwrap();
+        if patch[0]["value"] != object["metadata"]["resourceVersion"] {
+            let outcome = Err(ApiError { kind: ApiErrorKind::Conflict, text: String::new() });
+            return Answer { sent: self.at, date: None, outcome };
+        }
         for operation in patch.as_array().unwrap() {
             let (parent, key) = operation["path"].as_str().unwrap().rsplit_once('/').unwrap();
             let (parent, key) = (object.pointer_mut(parent).unwrap(), key.replace("~1", "/"));
