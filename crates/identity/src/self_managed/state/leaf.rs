@@ -22,6 +22,11 @@ impl State {
         let ring = Arc::clone(self.stored.as_ref()?);
         let (names, others): (Vec<_>, Vec<_>) =
             self.names.iter().cloned().partition(|name| ring.permits(name));
+        if names.is_empty() {
+            self.signing.failed(at);
+            self.failed(About::Ring, Some("NameNotPermitted"), self.permits_no_name());
+            return None;
+        }
         if !others.is_empty() {
             self.warn(
                 "NameNotPermitted",
@@ -48,6 +53,17 @@ impl State {
                 None
             }
         }
+    }
+
+    /// The text for a ring whose CAs may sign for none of our names. It is not replaced unasked: another webhook may keep it.
+    pub(super) fn permits_no_name(&self) -> String {
+        let (secret, names) = (&self.secret_name, self.names.join(", "));
+        format!(
+            "the CAs of the ring in Secret {secret} may not sign for {names}: was the Secret copied from another namespace, or is it \
+             the ring of another webhook? If it is ours, this makes new CAs: kubectl annotate secret {} -n {} --overwrite \
+             vestibule.dev/revoke=now",
+            secret.name, secret.namespace
+        )
     }
 
     /// Renews the leaf for a handshake that finds it overdue, as the main task would.

@@ -49,6 +49,9 @@ impl State {
         let Some(facts) = self.ring.as_ref().and_then(RingFacts::facts) else {
             return Some(format!("the ring Secret {}", self.secret_name));
         };
+        if self.stored.as_ref().is_some_and(|ring| !self.names.iter().any(|name| ring.permits(name))) {
+            return Some(format!("other CAs: {}", self.permits_no_name()));
+        }
         for (position, watched) in self.registered_ones() {
             if watched.snapshot.is_none() {
                 let seen = self.seen.configurations.get(position);

@@ -230,3 +230,36 @@ fn a_configuration_is_read_again_when_the_right_to_read_returns() {
     bench.run();
     assert!(bench.status().registrations[0].in_sync);
 }
+
+/// A ring that was copied from another namespace: its CAs sign for that one only.
+#[test]
+fn a_ring_of_another_namespace_is_named_and_a_revocation_mends_it() {
+    let mut bench = Bench::registered();
+    let mut elsewhere = Settings::for_service("elsewhere/hooks".parse().unwrap());
+    elsewhere.secret = Some("demo/hooks-ring".parse().unwrap());
+    let mut other = Bench::new();
+    other.state = State::new(elsewhere, "demo/hooks-ring".parse().unwrap());
+    assert!(other.run().is_some());
+    bench.restart();
+    bench.secret = other.secret;
+    bench.version += 1;
+    bench.secret.as_mut().unwrap()["metadata"]["resourceVersion"] = json!(bench.version.to_string());
+    bench.configuration.as_mut().unwrap()["webhooks"][0]["clientConfig"]["caBundle"] = json!("");
+    bench.watch_configuration();
+    for _ in 0..4 {
+        assert!(bench.run().is_none());
+        bench.pass(Duration::from_secs(31));
+    }
+    let waiting_for = bench.status().waiting_for.unwrap();
+    assert!(waiting_for.contains("vestibule.dev/revoke"), "{waiting_for}");
+    let notice = bench.state.notices.iter().rfind(|notice| notice.is_warning).unwrap();
+    assert!(notice.text.contains("copied from another namespace"), "{}", notice.text);
+
+    bench.secret.as_mut().unwrap()["metadata"]["annotations"] = json!({ "vestibule.dev/revoke": "now" });
+    bench.edit_secret(|_| {});
+    for _ in 0..4 {
+        bench.run();
+        bench.pass(Duration::from_secs(31));
+    }
+    assert_eq!(bench.status().waiting_for, None);
+}
