@@ -129,8 +129,8 @@ impl State {
         if self.must_read(now, at) && self.reading.allows(at) {
             return Some(Operation::ReadRing);
         }
-        let outdated = |watched: &Watched| watched.outdated && watched.reading.allows(at);
-        if let Some(position) = self.registrations.iter().position(outdated) {
+        let period = self.reading_period();
+        if let Some(position) = self.registrations.iter_mut().position(|watched| watched.must_read(period, at)) {
             return Some(Operation::ReadConfiguration(position));
         }
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {
@@ -182,14 +182,18 @@ impl State {
 
     /// Whether the ring must be read: a watch reported a change, or a tenth of rule S3's lease has passed.
     fn must_read(&self, now: Moment, at: Instant) -> bool {
-        const SELDOM: Duration = Duration::from_secs(10 * 60);
-        let period = (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM);
-        let now = self.corrected(now);
+        let (period, now) = (self.reading_period(), self.corrected(now));
         self.ring.is_none()
             || self.is_stale
             || self.seen.confirmed.is_none_or(|confirmed| now.since(confirmed) >= period)
             // By the monotonic clock too, for a wall clock that was set back.
             || self.read.is_none_or(|read| at.saturating_duration_since(read) >= period)
+    }
+
+    /// How often ring and configurations are read though no watch reports a change.
+    fn reading_period(&self) -> Duration {
+        const SELDOM: Duration = Duration::from_secs(10 * 60);
+        (self.settings.policy.leaf_life / 10).clamp(Duration::from_secs(1), SELDOM)
     }
 
     /// Whether a change may be made now. A planned change waits for a random time, so that one replica makes it.

@@ -32,6 +32,8 @@ pub(super) struct Watched {
     /// The newest mark that the object with this uid had.
     held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
+    /// When it was last read, not by the watch, or first to be read.
+    pub(super) read_at: Option<Instant>,
     pub(super) writing: Backoff,
     pub(super) repair_throttle: RepairThrottle,
     /// Whether it must be read before anything else, because a write met a newer version.
@@ -68,6 +70,7 @@ impl Watched {
             marked: None,
             held: None,
             reading: Backoff::default(),
+            read_at: None,
             writing: Backoff::default(),
             repair_throttle: RepairThrottle::default(),
             outdated: false,
@@ -199,6 +202,12 @@ impl Watched {
         self.claim.as_ref().map_or(Duration::ZERO, |(_, since)| now.since(*since))
     }
 
+    /// Whether it must be read now: it is outdated, or was not read for this long. After a restore of etcd a watch may be silent.
+    pub(super) fn must_read(&mut self, period: Duration, now: Instant) -> bool {
+        let read_at = *self.read_at.get_or_insert(now);
+        (self.outdated || now.saturating_duration_since(read_at) >= period) && self.reading.allows(now)
+    }
+
     /// Whether a write may be tried now.
     pub(super) fn may_write(&self, now: Instant) -> bool {
         self.writing.allows(now) && self.repair_throttle.allows(now)
@@ -207,7 +216,7 @@ impl Watched {
 
 /// Whether version `one` comes before `other`. Versions of one kind of object are numbers that grow, until etcd is restored from a
 /// snapshot.
-pub(super) fn is_older(one: &str, other: &str) -> bool {
+fn is_older(one: &str, other: &str) -> bool {
     matches!((one.parse::<u64>(), other.parse::<u64>()), (Ok(one), Ok(other)) if one < other)
 }
 

@@ -12,7 +12,6 @@ use crate::IdentityEvent;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
 use crate::self_managed::notices::About;
 use crate::self_managed::ring_secret::{Fields, RingSecret};
-use crate::self_managed::watched::is_older;
 
 /// The most past bundles that are remembered.
 const PAST: usize = 8;
@@ -56,12 +55,6 @@ impl State {
     fn ring_found(&mut self, secret: RingSecret, fields: &Fields, now: Moment) {
         let is_known = matches!(self.ring, Some(RingFacts::Known(_)));
         let is_same = is_known && secret.version().is_some() && secret.version() == self.secret.version();
-        if let (Some(version), Some(known)) = (secret.version(), self.secret.version())
-            && is_older(version, known)
-        {
-            // etcd was restored from a snapshot. A watch that goes on does not report what the restore changed.
-            self.registrations.iter_mut().for_each(|watched| watched.outdated = true);
-        }
         (self.is_stale, self.secret) = (false, secret);
         self.reading.clear();
         if !is_same {

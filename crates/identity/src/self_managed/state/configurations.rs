@@ -22,6 +22,9 @@ impl State {
         let outcome = self.dated(answer, now);
         let outcome = outcome.and_then(|object| parse(&object));
         let Some(watched) = self.registrations.get_mut(position) else { return };
+        if !matches!(&outcome, Err(error) if error.kind != ApiErrorKind::NotFound) {
+            watched.read_at = Some(at);
+        }
         match outcome {
             Ok(object) => {
                 watched.reading.clear();

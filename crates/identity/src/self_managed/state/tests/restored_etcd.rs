@@ -54,3 +54,16 @@ fn after_a_restore_of_etcd_a_changed_secret_is_read() {
     bench.run();
     assert_ne!(bench.secret.as_ref().unwrap()["data"]["ca.crt"], "");
 }
+
+/// A watch from a version that the restored API server has not reached yet reports nothing.
+#[test]
+fn after_a_restore_of_etcd_a_silent_watch_hides_no_change() {
+    let mut bench = Bench::registered();
+    bench.run();
+    bench.configuration.as_mut().unwrap()["webhooks"][0]["clientConfig"]["caBundle"] = json!("");
+    bench.run();
+    bench.pass(Duration::from_secs(11 * 60));
+    bench.run();
+    let bundle = &bench.configuration.as_ref().unwrap()["webhooks"][0]["clientConfig"]["caBundle"];
+    assert_eq!(*bundle, bench.secret.as_ref().unwrap()["data"]["ca.crt"]);
+}
