@@ -15,14 +15,13 @@ use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
 use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::Value;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use self::api::{answered, apply, get, message};
+use self::api::{LABEL, answered, apply, get, installed_in, is_installed, message};
 pub use self::remove::UninstallArguments;
 use self::wait::until_established;
 use super::connection::{Connection, KubeconfigArguments};
@@ -131,10 +130,7 @@ impl InstallArguments {
         name: &str,
         objects: &[Value],
     ) -> Result<(), CommandError> {
-        let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(name)).await?;
-        let subjects = binding.ok().and_then(|binding| binding.subjects).unwrap_or_default();
-        let bound = subjects.first().and_then(|subject| subject.namespace.as_ref());
-        if let Some(other) = bound.filter(|namespace| **namespace != self.namespace) {
+        if let Some(other) = installed_in(client, name).await?.filter(|other| *other != self.namespace) {
             return Err(CommandError::input(format_args!(
                 "{name} is installed in namespace {other} already, and its configurations exist once in a cluster; `vestibule \
                  uninstall -n {other}` removes it, `--namespace {other}` upgrades it"
@@ -159,10 +155,21 @@ impl InstallArguments {
         let is_new = namespace.is_err_and(|status| status.code == 404);
         let mut refusals = Vec::new();
         for object in objects {
+            if is_foreign(client, object).await? {
+                refusals.push(format!(
+                    "{}: it exists and is of another program: it has no label {LABEL}={}",
+                    title(object),
+                    object["metadata"]["labels"][LABEL].as_str().unwrap_or_default()
+                ));
+                continue;
+            }
             if is_new && object["metadata"]["namespace"] == self.namespace.as_str() {
                 // An object in a namespace that does not exist cannot be tried; the right to make it can.
-                if !may_create(client, object).await? {
-                    refusals.push(format!("{}: no right to create it", title(object)));
+                // A server-side apply that creates an object needs both rights.
+                for verb in ["create", "patch"] {
+                    if !may(client, verb, object).await? {
+                        refusals.push(format!("{}: no right to {verb} it", title(object)));
+                    }
                 }
                 continue;
             }
@@ -201,11 +208,22 @@ async fn check_version(connection: &Connection) -> Result<(), CommandError> {
     }
 }
 
-async fn may_create(client: &Client, object: &Value) -> Result<bool, CommandError> {
+/// Whether the cluster has an object of another program under the name of this one. Applied, ours would take its place: a ClusterRole
+/// would lose its rules. In the namespace of the installation, objects without the label may have been prepared for it, and the name
+/// of a definition is ours alone.
+async fn is_foreign(client: &Client, object: &Value) -> Result<bool, CommandError> {
+    let in_the_namespace = object["metadata"]["namespace"].is_string() || object["kind"] == "Namespace";
+    if in_the_namespace || object["kind"] == "CustomResourceDefinition" {
+        return Ok(false);
+    }
+    Ok(get(client, object).await?.is_ok_and(|found| !is_installed(&found, object)))
+}
+
+async fn may(client: &Client, verb: &str, object: &Value) -> Result<bool, CommandError> {
     let resource = api::resource(object);
     let attributes = ResourceAttributes {
         namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),
-        verb: Some("create".to_owned()),
+        verb: Some(verb.to_owned()),
         group: Some(resource.group),
         resource: Some(resource.plural),
         ..ResourceAttributes::default()

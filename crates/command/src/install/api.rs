@@ -1,5 +1,6 @@
 //! Requests about objects of the kinds that manifests have.
 
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
@@ -9,6 +10,8 @@ use crate::CommandError;
 
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
+/// The label of every manifest, with the name of its installation.
+pub(super) const LABEL: &str = "app.kubernetes.io/name";
 
 /// An answer of the API server; the error is its refusal.
 pub(super) type Answer<T> = Result<T, Box<Status>>;
@@ -65,6 +68,19 @@ pub(super) fn resource(object: &Value) -> ApiResource {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
+}
+
+/// The namespace of the installation that the ClusterRoleBinding of `app` names. [`None`] if there is none, or it may not be read.
+pub(super) async fn installed_in(client: &Client, app: &str) -> Result<Option<String>, CommandError> {
+    let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(app)).await?;
+    let subjects = binding.ok().and_then(|binding| binding.subjects).unwrap_or_default();
+    Ok(subjects.into_iter().next().and_then(|subject| subject.namespace))
+}
+
+/// Whether `found` is of an installation of the same app as `object`: every manifest has this label.
+pub(super) fn is_installed(found: &DynamicObject, object: &Value) -> bool {
+    let label = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
+    label.map(String::as_str) == object["metadata"]["labels"][LABEL].as_str()
 }
 
 fn name(object: &Value) -> &str {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{answered, api, message};
+use super::api::{LABEL, answered, api, installed_in, is_installed, message};
 use super::{NAMESPACE, PAUSE, title};
 use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
@@ -65,6 +65,14 @@ impl UninstallArguments {
         objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
         let client = self.cluster.connect().await?.client;
+        if let Some(other) = installed_in(&client, app.name()).await?.filter(|other| *other != self.namespace) {
+            // Roles and configurations are objects of the cluster: without them the installation there would fail.
+            return Err(CommandError::input(format_args!(
+                "{} is installed in namespace {other}, not in {}: `vestibule uninstall -n {other}` removes it",
+                app.name(),
+                self.namespace
+            )));
+        }
         let mut found = 0;
         for object in &objects {
             found += usize::from(self.delete(&client, object).await?);
@@ -85,7 +93,13 @@ impl UninstallArguments {
         let (objects, named) = (api(client, object), object["metadata"]["name"].as_str());
         let selected = ListParams::default().labels(&label_selector(object));
         let exists = match named {
-            Some(name) => answered(objects.get(name)).await?.map(|_| true),
+            Some(name) => match answered(objects.get(name)).await? {
+                Ok(found) if is_foreign(&found, object) => {
+                    say(format_args!("kept     {}: it has no label {LABEL}", title(object)));
+                    return Ok(false);
+                }
+                found => found.map(|_| true),
+            },
             None => answered(objects.list(&selected)).await?.map(|list| !list.items.is_empty()),
         };
         // Without the right to read the object, its deletion is tried.
@@ -134,6 +148,11 @@ fn label_selector(object: &Value) -> String {
     let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
     let pairs = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
     pairs.collect::<Vec<_>>().join(",")
+}
+
+/// Whether an object that `install` would have applied under this name is of another program. Replicas label theirs otherwise.
+fn is_foreign(found: &DynamicObject, object: &Value) -> bool {
+    object["metadata"]["labels"][LABEL].is_string() && !needs_all(object) && !is_installed(found, object)
 }
 
 /// Whether `object` is deleted with `--all` only.

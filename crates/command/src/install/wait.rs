@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -28,7 +30,9 @@ impl InstallArguments {
         let mut reported = String::new();
         loop {
             let answer = answered(api(client, refused).create(&parameters, &probe)).await?;
-            if answer.is_err_and(|status| status.code == 403 && status.message.contains("denied the request"))
+            if let Err(status) = answer
+                && status.code == 403
+                && is_denied_by(&entry_names(client, name).await?, &status.message)
             {
                 return Ok(());
             }
@@ -67,6 +71,23 @@ impl InstallArguments {
     }
 }
 
+/// The names of the entries in both configurations.
+async fn entry_names(client: &Client, name: &str) -> Result<Vec<String>, CommandError> {
+    let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
+    let validating = answered(validating.get(name)).await?.unwrap_or_default().webhooks.unwrap_or_default();
+    let mutating = Api::<MutatingWebhookConfiguration>::all(client.clone());
+    let mutating = answered(mutating.get(name)).await?.unwrap_or_default().webhooks.unwrap_or_default();
+    let names = validating.into_iter().map(|entry| entry.name);
+    Ok(names.chain(mutating.into_iter().map(|entry| entry.name)).collect())
+}
+
+/// Whether one of these entries denied the request. The webhook of another program may deny it too.
+fn is_denied_by(entries: &[String], message: &str) -> bool {
+    entries
+        .iter()
+        .any(|entry| message.contains(&format!("admission webhook \"{entry}\" denied the request")))
+}
+
 /// Waits until the API server takes objects of this kind.
 pub(super) async fn until_established(client: &Client, definition: &Value) -> Result<(), CommandError> {
     let end = Instant::now() + ESTABLISHED;
@@ -82,5 +103,21 @@ pub(super) async fn until_established(client: &Client, definition: &Value) -> Re
             return Err(CommandError::running(format_args!("{what} is not established: {status}")));
         }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A policy engine that refuses the probe was taken for the webhook, which was not called yet.
+    #[test]
+    fn only_a_denial_of_our_own_entry_proves_that_the_webhook_is_called() {
+        let entries = ["rules.injector.example.com".to_owned()];
+        let denied = |by: &str| {
+            is_denied_by(&entries, &format!("admission webhook \"{by}\" denied the request: no"))
+        };
+        assert!(denied("rules.injector.example.com"));
+        assert!(!denied("validate.kyverno.svc-fail"));
     }
 }

@@ -123,3 +123,48 @@ async fn install_names_missing_rights_and_changes_nothing() {
     refused.tells("Deployment vestibule-system/injector: ").tells("cannot patch resource \"deployments\"");
     cluster.assert_gone(&before).await;
 }
+
+/// The roles and configurations of an installation are objects of the cluster, which an uninstall of any namespace deleted.
+#[tokio::test]
+async fn uninstall_of_another_namespace_removes_nothing() {
+    let Some(cluster) = Cluster::start().await else { return };
+    cluster.run("kubectl apply --server-side -f deploy/install.yaml").exits(0);
+    let installed = cluster.objects();
+    for dry_run in ["", " --dry-run"] {
+        let refused = finish(&mut cluster.vestibule(&format!("uninstall --all -n elsewhere{dry_run}")), "");
+        refused.fails(2, "`vestibule uninstall -n vestibule-system` removes it");
+    }
+    assert_eq!(&installed - &cluster.objects(), [].into());
+}
+
+/// `install` replaced the rules of a ClusterRole with its name, and `uninstall` deleted it.
+#[tokio::test]
+async fn objects_of_other_programs_are_neither_replaced_nor_deleted() {
+    let Some(cluster) = Cluster::start().await else { return };
+    cluster.run("kubectl create clusterrole injector --verb=get --resource=nodes").exits(0);
+    let before = cluster.objects();
+    let refused = finish(&mut cluster.vestibule("install --no-wait"), "");
+    refused.fails(1, "nothing was changed").tells("ClusterRole injector: it exists and is of another program");
+    let kept = finish(&mut cluster.vestibule("uninstall --all"), "");
+    kept.exits(0).tells("kept     ClusterRole injector").tells("nothing is installed");
+    cluster.assert_gone(&before).await;
+    cluster.run("kubectl get clusterrole injector -o jsonpath={.rules[0].resources}").prints("[\"nodes\"]");
+}
+
+/// A server-side apply needs both rights. `install` made the namespace, and then failed.
+#[tokio::test]
+async fn install_asks_for_the_right_to_patch_in_a_new_namespace() {
+    let Some(cluster) = Cluster::start().await else { return };
+    let kubeconfig = cluster.environment.api_server().user_kubeconfig("maker").unwrap();
+    cluster
+        .run(
+            "set -e
+            kubectl create clusterrole maker --verb=get,create --resource='*.*'
+            kubectl create clusterrolebinding maker --clusterrole=maker --user=maker",
+        )
+        .exits(0);
+    let mut command = Folder::with(&[]).command("install --no-wait");
+    command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
+    let refused = finish(&mut command, "");
+    refused.fails(1, "nothing was changed").tells("Deployment vestibule-system/injector: no right to patch it");
+}
