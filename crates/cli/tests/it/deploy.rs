@@ -98,7 +98,8 @@ fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
         });
         documents.map(|document| format!("---\n{document}")).collect()
     };
-    let release = |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace }}");
+    // Quoted: the name of a namespace may be a number to YAML.
+    let release = |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace | quote }}");
     let rights = of(&["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
     let pods = "- apiGroups:\n  - \"\"\n  resources:\n  - pods\n  verbs:\n  - list\n";
     assert_eq!(rights.matches(pods).count(), 1, "the right to count lagging pods");
@@ -132,8 +133,10 @@ async fn overlays_are_manifests_with_a_flag() {
     assert_equal(build("overlays/host-network"), wanted("--host-network", "privileged"), "host-network");
     let mut ha = wanted("--replicas 3", "restricted");
     let deployment = ha.iter_mut().find(|object| object["kind"] == "Deployment").unwrap();
-    deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["whenUnsatisfiable"] =
-        json!("DoNotSchedule");
+    let spread = &mut deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0];
+    spread["whenUnsatisfiable"] = json!("DoNotSchedule");
+    // A control-plane node without pods counted as a place, and a roll-out on three other nodes waited for ever.
+    spread["nodeTaintsPolicy"] = json!("Honor");
     assert_equal(build("overlays/ha"), ha, "ha");
 }
 
@@ -179,6 +182,37 @@ async fn the_chart_is_manifests_with_flags() {
                 assert_eq!(annotations, Some(json!({"helm.sh/resource-policy": "keep"})));
             }
             assert_equal(found, manifests(NAMESPACE, flags).objects(), flags);
+        }
+    }
+}
+
+/// The API server took the name of the namespace for a number.
+#[tokio::test]
+async fn names_that_are_numbers_to_yaml_stay_texts_in_the_chart() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let class = json!({"priorityClassName": "1000", "priorityClass": {"create": true}, "autoscaling": {"enabled": true}});
+    for helm in [&tools.helm3, &tools.helm4] {
+        let objects = template_with(helm, &class, &["--namespace", "2024"]).objects();
+        for object in &objects {
+            let names = [&object["metadata"]["name"], &object["metadata"]["namespace"]];
+            assert!(names.iter().all(|name| name.is_string() || name.is_null()), "{object}");
+            let subject = &object["subjects"][0]["namespace"];
+            assert!(*subject == "2024" || subject.is_null(), "{object}");
+        }
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        assert_eq!(deployment["spec"]["template"]["spec"]["priorityClassName"], "1000");
+    }
+}
+
+/// As `vestibule manifests` refuses it: the container could not listen on both.
+#[tokio::test]
+async fn the_chart_refuses_one_port_for_both() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for helm in [&tools.helm3, &tools.helm4] {
+        for ports in [json!({"https": 9090}), json!({"https": 8443, "plain": 8443}), json!({"plain": 10250})] {
+            let refused = template(helm, &json!({"ports": ports}));
+            let says = refused.err.contains("give one of them another number");
+            assert!(!refused.status.success() && says, "{ports}: {}", refused.err);
         }
     }
 }
