@@ -54,7 +54,7 @@ pub struct Installation {
     pub cluster_domain: String,
     /// The time after SIGTERM in which a pod still accepts connections. Default: 10 s.
     pub drain_delay: Duration,
-    /// The time after that in which open connections may end; the pod's grace period is 25 s longer. Default: 95 s.
+    /// The time after SIGTERM in which open connections may end; the pod's grace period is 25 s longer. Default: 95 s.
     pub drain_timeout: Duration,
     /// The addresses that the API server calls from, as CIDRs: the NetworkPolicy admits no others to the HTTPS port.
     /// Default: any address, because a policy cannot select the API server by labels.
@@ -222,6 +222,12 @@ impl Installation {
         {
             problems.push(format!(
                 "pods in {namespace} cannot run as {account}: name a ServiceAccount beside them"
+            ));
+        }
+        if self.drain_delay > self.drain_timeout {
+            problems.push(format!(
+                "connections are accepted for {:?} of a drain that ends after {:?}: calls would be cut off; take a longer drain timeout",
+                self.drain_delay, self.drain_timeout
             ));
         }
         if self.pod_port() == self.pod_plain_port() {
