@@ -80,11 +80,12 @@ impl InstallArguments {
         refused: &Value,
         change: impl FnOnce(&mut Installation),
     ) -> Result<ExitCode, CommandError> {
-        let objects = self.objects(app, image, change)?;
+        let mut objects = self.objects(app, image, change)?;
         let connection = self.cluster.connect().await?;
         let client = &connection.client;
         check_version(&connection).await?;
         self.check_earlier(client, app.name(), &objects).await?;
+        self.keep_namespace_of_others(client, &mut objects).await?;
         self.check_by_dry_run(client, &objects).await?;
         if self.dry_run {
             return Ok(ExitCode::SUCCESS);
@@ -145,6 +146,22 @@ impl InstallArguments {
         let before = earlier.ok().and_then(|earlier| image(&earlier.data["spec"]));
         if let (Some(before), Some(now)) = (before, image(&deployment["spec"])) {
             say(format_args!("upgrade  {before} -> {now}"));
+        }
+        Ok(())
+    }
+
+    /// Leaves out the Namespace if it exists and no installation has made it: its labels decide about pods of other programs too.
+    async fn keep_namespace_of_others(
+        &self,
+        client: &Client,
+        objects: &mut Vec<Value>,
+    ) -> Result<(), CommandError> {
+        let Some(namespace) = objects.iter().find(|object| object["kind"] == "Namespace") else {
+            return Ok(());
+        };
+        if get(client, namespace).await?.is_ok_and(|found| !is_installed(&found, namespace)) {
+            say(format_args!("kept     {}: it was there before, and its labels stay", title(namespace)));
+            objects.retain(|object| object["kind"] != "Namespace");
         }
         Ok(())
     }
@@ -212,8 +229,8 @@ async fn check_version(connection: &Connection) -> Result<(), CommandError> {
 /// would lose its rules. In the namespace of the installation, objects without the label may have been prepared for it, and the name
 /// of a definition is ours alone.
 async fn is_foreign(client: &Client, object: &Value) -> Result<bool, CommandError> {
-    let in_the_namespace = object["metadata"]["namespace"].is_string() || object["kind"] == "Namespace";
-    if in_the_namespace || object["kind"] == "CustomResourceDefinition" {
+    let is_prepared = ["Namespace", "CustomResourceDefinition"].iter().any(|kind| object["kind"] == *kind);
+    if is_prepared || object["metadata"]["namespace"].is_string() {
         return Ok(false);
     }
     Ok(get(client, object).await?.is_ok_and(|found| !is_installed(&found, object)))

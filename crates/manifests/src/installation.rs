@@ -224,6 +224,12 @@ impl Installation {
                 "pods in {namespace} cannot run as {account}: name a ServiceAccount beside them"
             ));
         }
+        if !is_dns_subdomain(&self.cluster_domain.to_ascii_lowercase()) {
+            problems.push(format!(
+                "`{}` is no DNS domain of a cluster, such as cluster.local",
+                self.cluster_domain
+            ));
+        }
         if self.drain_delay > self.drain_timeout {
             problems.push(format!(
                 "connections are accepted for {:?} of a drain that ends after {:?}: calls would be cut off; take a longer drain timeout",

@@ -193,8 +193,10 @@ fn impossible_settings_are_refused_together() {
     installation.identity = Source::Local("ca".into());
     installation.port = Some(9090);
     installation.drain_delay = Duration::from_secs(120);
+    installation.cluster_domain = "cluster.local.".to_owned();
     let error = installation.manifests(&app()).unwrap_err().to_string();
     assert!(error.contains("`local:ca`") && error.contains("both ports are 9090"), "{error}");
+    assert!(error.contains("`cluster.local.` is no DNS domain"), "{error}");
     assert!(error.contains("accepted for 120s of a drain that ends after 95s"), "{error}");
 
     let mut elsewhere = Installation::of(&app(), Target::url("https://127.0.0.1:8443").unwrap());

@@ -99,7 +99,8 @@ fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
         documents.map(|document| format!("---\n{document}")).collect()
     };
     // Quoted: the name of a namespace may be a number to YAML.
-    let release = |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace | quote }}");
+    let release =
+        |text: &str| text.replace("the-namespace-of-the-release", "{{ .Release.Namespace | quote }}");
     let rights = of(&["ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]);
     let pods = "- apiGroups:\n  - \"\"\n  resources:\n  - pods\n  verbs:\n  - list\n";
     assert_eq!(rights.matches(pods).count(), 1, "the right to count lagging pods");
@@ -209,7 +210,8 @@ async fn names_that_are_numbers_to_yaml_stay_texts_in_the_chart() {
 async fn the_chart_refuses_one_port_for_both() {
     let Some(tools) = tools_or_skip().await else { return };
     for helm in [&tools.helm3, &tools.helm4] {
-        for ports in [json!({"https": 9090}), json!({"https": 8443, "plain": 8443}), json!({"plain": 10250})] {
+        for ports in [json!({"https": 9090}), json!({"https": 8443, "plain": 8443}), json!({"plain": 10250})]
+        {
             let refused = template(helm, &json!({"ports": ports}));
             let says = refused.err.contains("give one of them another number");
             assert!(!refused.status.success() && says, "{ports}: {}", refused.err);

@@ -24,7 +24,8 @@ pub struct UninstallArguments {
     /// The namespace of the installation.
     #[arg(long, short, default_value = NAMESPACE, value_name = "NS", value_parser = namespace)]
     namespace: String,
-    /// Also deletes the definitions with all their objects, which are the rules, and the namespace with all that is in it.
+    /// Also deletes the definitions with all their objects, which are the rules, and the namespace with all that is in it, unless
+    /// it was there before the installation.
     #[arg(long)]
     all: bool,
     /// Only says what would be deleted.
@@ -65,7 +66,8 @@ impl UninstallArguments {
         objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
         let client = self.cluster.connect().await?.client;
-        if let Some(other) = installed_in(&client, app.name()).await?.filter(|other| *other != self.namespace) {
+        if let Some(other) = installed_in(&client, app.name()).await?.filter(|other| *other != self.namespace)
+        {
             // Roles and configurations are objects of the cluster: without them the installation there would fail.
             return Err(CommandError::input(format_args!(
                 "{} is installed in namespace {other}, not in {}: `vestibule uninstall -n {other}` removes it",
@@ -150,9 +152,11 @@ fn label_selector(object: &Value) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// Whether an object that `install` would have applied under this name is of another program. Replicas label theirs otherwise.
+/// Whether an object that `install` would have applied under this name is of another program. Replicas label theirs otherwise, and the
+/// name of a definition is ours alone.
 fn is_foreign(found: &DynamicObject, object: &Value) -> bool {
-    object["metadata"]["labels"][LABEL].is_string() && !needs_all(object) && !is_installed(found, object)
+    let has_label = object["metadata"]["labels"][LABEL].is_string();
+    has_label && object["kind"] != "CustomResourceDefinition" && !is_installed(found, object)
 }
 
 /// Whether `object` is deleted with `--all` only.

@@ -83,9 +83,7 @@ async fn entry_names(client: &Client, name: &str) -> Result<Vec<String>, Command
 
 /// Whether one of these entries denied the request. The webhook of another program may deny it too.
 fn is_denied_by(entries: &[String], message: &str) -> bool {
-    entries
-        .iter()
-        .any(|entry| message.contains(&format!("admission webhook \"{entry}\" denied the request")))
+    entries.iter().any(|entry| message.contains(&format!("admission webhook \"{entry}\" denied the request")))
 }
 
 /// Waits until the API server takes objects of this kind.
@@ -114,9 +112,8 @@ mod tests {
     #[test]
     fn only_a_denial_of_our_own_entry_proves_that_the_webhook_is_called() {
         let entries = ["rules.injector.example.com".to_owned()];
-        let denied = |by: &str| {
-            is_denied_by(&entries, &format!("admission webhook \"{by}\" denied the request: no"))
-        };
+        let denied =
+            |by: &str| is_denied_by(&entries, &format!("admission webhook \"{by}\" denied the request: no"));
         assert!(denied("rules.injector.example.com"));
         assert!(!denied("validate.kyverno.svc-fail"));
     }

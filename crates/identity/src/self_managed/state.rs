@@ -130,7 +130,9 @@ impl State {
             return Some(Operation::ReadRing);
         }
         let period = self.reading_period();
-        if let Some(position) = self.registrations.iter_mut().position(|watched| watched.must_read(period, at)) {
+        if let Some(position) =
+            self.registrations.iter_mut().position(|watched| watched.must_read(period, at))
+        {
             return Some(Operation::ReadConfiguration(position));
         }
         for (seen, watched) in self.seen.configurations.iter_mut().zip(&self.registrations) {

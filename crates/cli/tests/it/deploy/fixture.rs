@@ -54,8 +54,8 @@ impl Cluster {
 
     /// The namespace of the installation, and a Service in it that leads to the replicas: no kubelet and no proxy run here.
     pub(super) async fn service(&self) -> Service {
-        let enforced =
-            "kubectl label namespace/vestibule-system pod-security.kubernetes.io/enforce=restricted";
+        let enforced = "kubectl label namespace/vestibule-system pod-security.kubernetes.io/enforce=restricted \
+             app.kubernetes.io/name=injector";
         self.run(&format!("kubectl create namespace {NAMESPACE} && {enforced}")).exits(0);
         let service = self.environment.service(NAMESPACE, "injector").await.unwrap();
         // An installation adds a port, and of several ports each needs a name.

@@ -144,7 +144,9 @@ async fn objects_of_other_programs_are_neither_replaced_nor_deleted() {
     cluster.run("kubectl create clusterrole injector --verb=get --resource=nodes").exits(0);
     let before = cluster.objects();
     let refused = finish(&mut cluster.vestibule("install --no-wait"), "");
-    refused.fails(1, "nothing was changed").tells("ClusterRole injector: it exists and is of another program");
+    refused
+        .fails(1, "nothing was changed")
+        .tells("ClusterRole injector: it exists and is of another program");
     let kept = finish(&mut cluster.vestibule("uninstall --all"), "");
     kept.exits(0).tells("kept     ClusterRole injector").tells("nothing is installed");
     cluster.assert_gone(&before).await;
@@ -166,5 +168,26 @@ async fn install_asks_for_the_right_to_patch_in_a_new_namespace() {
     let mut command = Folder::with(&[]).command("install --no-wait");
     command.arg("--kubeconfig").arg(kubeconfig).current_dir("/");
     let refused = finish(&mut command, "");
-    refused.fails(1, "nothing was changed").tells("Deployment vestibule-system/injector: no right to patch it");
+    refused
+        .fails(1, "nothing was changed")
+        .tells("Deployment vestibule-system/injector: no right to patch it");
+}
+
+/// `install` enforced the `restricted` standard for all pods of an existing namespace, and `uninstall --all` deleted it.
+#[tokio::test]
+async fn a_namespace_that_was_there_before_keeps_its_labels_and_stays() {
+    let Some(cluster) = Cluster::start().await else { return };
+    cluster
+        .run(
+            "kubectl create namespace shop && kubectl label namespace shop pod-security.kubernetes.io/enforce=privileged",
+        )
+        .exits(0);
+    let labels = "kubectl get namespace shop -o jsonpath={.metadata.labels}";
+    let before = cluster.run(labels).stdout();
+    let installed = finish(&mut cluster.vestibule("install --no-wait -n shop"), "");
+    installed.exits(0).tells("kept     Namespace shop").tells("applied  Deployment shop/injector");
+    cluster.definitions_are_served().await;
+    finish(&mut cluster.vestibule("uninstall --all -n shop"), "").exits(0).tells("kept     Namespace shop");
+    cluster.run(labels).prints(&before);
+    cluster.run("kubectl get namespace shop -o jsonpath={.metadata.deletionTimestamp}").prints("");
 }
