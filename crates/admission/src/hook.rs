@@ -156,14 +156,19 @@ impl Hook {
     }
 
     /// The first half of [`Hook::answer`]: adds the request's [`Notes`](crate::Notes) to the verdict, and turns a patch that does
-    /// not apply or is not allowed into a fault.
+    /// not apply or is not allowed into a fault. Operations `test` that hold are left out of a patch: they are decided here.
     #[must_use]
     pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
         review.request.notes.join(&mut verdict);
-        if let Outcome::Mutated(patch) = &verdict.outcome
-            && let Err(fault) = check::mutation(self.kind, &review.request, patch)
-        {
-            verdict.outcome = Outcome::Fault(fault);
+        if let Outcome::Mutated(patch) = &verdict.outcome {
+            match check::mutation(self.kind, &review.request, patch) {
+                Ok(()) => {
+                    if let Some(changes) = check::without_tests(patch) {
+                        verdict.outcome = Outcome::Mutated(changes);
+                    }
+                }
+                Err(fault) => verdict.outcome = Outcome::Fault(fault),
+            }
         }
         verdict
     }
