@@ -35,7 +35,7 @@ pub(crate) fn is_same_json(one: &str, other: &str) -> bool {
     }
 }
 
-/// Whether two texts are the same JSON value with any order of list items: a `HashSet` writes its items in a random order.
+/// Whether two texts are the same JSON value with any order of list items.
 pub(crate) fn is_same_in_any_order(one: &str, other: &str) -> bool {
     fn sort(value: &mut Value) {
         match value {

@@ -77,6 +77,38 @@ async fn a_hashed_set_beside_a_change_is_no_fault() {
     assert_eq!(result, Ok(json!({"hosts": ["a", "b", "c", "d", "e", "f"], "seen": true})));
 }
 
+#[derive(Serialize, Deserialize)]
+struct Computed {
+    size: u32,
+    #[serde(skip_deserializing)]
+    twice: u32,
+}
+
+/// Regression: a fault in debug builds and tests.
+#[tokio::test]
+async fn a_member_that_the_type_only_writes_is_no_fault() {
+    let result = stored::<Computed>(&json!({"size": 1}), |object| {
+        object.size = 2;
+        object.twice = 4;
+    })
+    .await;
+    assert_eq!(result, Ok(json!({"size": 2, "twice": 4})));
+}
+
+#[derive(Serialize, Deserialize)]
+struct Aliased {
+    #[serde(alias = "length")]
+    size: u32,
+}
+
+#[tokio::test]
+async fn a_member_with_two_names_is_named_as_the_reason() {
+    let fault = stored::<Aliased>(&json!({"length": 1}), |object| object.size = 2).await.unwrap_err();
+    assert!(fault.contains("does the type read a member under two names"), "{fault}");
+    let result = stored::<Aliased>(&json!({"size": 1}), |object| object.size = 2).await;
+    assert_eq!(result, Ok(json!({"size": 2})));
+}
+
 #[derive(Serialize, Deserialize, Clone, PartialEq)]
 struct Port {
     name: String,
