@@ -1,6 +1,6 @@
 //! Changes of lists: items keep the members that only `onto` knows when they move.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Draft;
 use super::align::{align, align_decoded, identities, rising};
@@ -141,9 +141,12 @@ fn is_part(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
         return true;
     }
     match (decoded.kind(), received.kind()) {
-        (Kind::Object, Kind::Object) if levels > 0 => decoded.entries().into_iter().all(|(name, value)| {
-            received.get(&name).is_none_or(|received| is_part(value, received, levels - 1))
-        }),
+        (Kind::Object, Kind::Object) if levels > 0 => {
+            let received: HashMap<_, _> = received.entries().into_iter().collect();
+            decoded.entries().into_iter().all(|(name, value)| {
+                received.get(&name).is_none_or(|received| is_part(value, *received, levels - 1))
+            })
+        }
         (Kind::Array, Kind::Array) if levels > 0 => {
             let (decoded, received) = (decoded.items(), received.items());
             decoded.len() == received.len()
