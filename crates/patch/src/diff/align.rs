@@ -44,6 +44,9 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
 /// any order and each item has its origin, so items that are left are matched by similarity wherever they are.
 pub(super) fn align_decoded(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let mut aligned = align(received, decoded, how);
+    if !aligned.contains(&None) {
+        return aligned;
+    }
     let taken: HashSet<usize> = aligned.iter().flatten().copied().collect();
     let old: Vec<usize> = (0..received.len()).filter(|at| !taken.contains(at)).collect();
     let new: Vec<usize> = (0..decoded.len()).filter(|&at| aligned[at].is_none()).collect();
