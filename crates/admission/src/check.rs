@@ -9,7 +9,10 @@ use crate::{Fault, FaultKind, HookKind, Request};
 
 /// The members that a mutation must not change: the API server's errors about them name neither the hook nor the field.
 /// Their pointers have no escapes, so they are compared as text.
-const FIXED: [&str; 4] = ["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace"];
+const FIXED: &[&str] = &["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace"];
+/// A stored object has its name: kube-apiserver would refuse each update.
+const FIXED_IN_UPDATE: &[&str] =
+    &["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace", "/metadata/name"];
 
 pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> Result<(), Fault> {
     if patch.is_empty() {
@@ -26,14 +29,15 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     }
     let before = request.document().transpose().map_err(unreadable)?;
     let Some(before) = before else { return Err(refused("there is no object to change")) };
-    let touches_fixed = patch.iter().any(touches_fixed);
+    let fixed = if request.operation == crate::Operation::Update { FIXED_IN_UPDATE } else { FIXED };
+    let touches_fixed = patch.iter().any(|operation| touches(fixed, operation));
     if patch.was_carried_out_on(&before) && !touches_fixed {
         return Ok(());
     }
     let mut after = before.clone();
     after.apply_all(patch).map_err(refused)?;
     let (before, after) = (before.view(), after.view());
-    match FIXED.iter().find(|path| touches_fixed && !same(find(before, path), find(after, path))) {
+    match fixed.iter().find(|path| touches_fixed && !same(find(before, path), find(after, path))) {
         Some(path) => {
             let member = path.trim_start_matches('/').replace('/', ".");
             Err(refused(format_args!("a mutation leaves {member} as it is")))
@@ -42,8 +46,16 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     }
 }
 
+/// The patch without its operations `test`, if it has some. They hold for the received object, which is the object that the API server
+/// patches; but its library compares strings and numbers as they are written, and the API server writes `<` as `\u003c`.
+pub(crate) fn without_tests(patch: &Patch) -> Option<Patch> {
+    let is_test = |operation: &Operation| matches!(operation, Operation::Test { .. });
+    let changes = || patch.iter().filter(|operation| !is_test(operation)).cloned().collect::<Vec<_>>();
+    patch.iter().any(is_test).then(|| changes().into())
+}
+
 /// Whether `operation` changes one of these members, a part of one, or a container of one.
-fn touches_fixed(operation: &Operation) -> bool {
+fn touches(fixed: &[&str], operation: &Operation) -> bool {
     let from = match operation {
         Operation::Move { from, .. } => Some(from),
         // A copy leaves the value at `from` as it is.
@@ -55,7 +67,7 @@ fn touches_fixed(operation: &Operation) -> bool {
     };
     from.into_iter().chain([operation.path()]).any(|pointer| {
         let pointer = pointer.as_str();
-        FIXED.iter().any(|fixed| is_within(pointer, fixed) || is_within(fixed, pointer))
+        fixed.iter().any(|fixed| is_within(pointer, fixed) || is_within(fixed, pointer))
     })
 }
 

@@ -1,8 +1,9 @@
 //! A registered handler, and the way of a request through it.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -139,7 +140,8 @@ impl Hook {
             return Fault::new(FaultKind::Undecodable, message).into();
         }
         // The state that a handler shares between requests after a panic is its author's concern.
-        let decision = AssertUnwindSafe(async { self.handler.handle(request, deadline).await });
+        let decision =
+            AssertUnwindSafe(async { Dropped(Some(self.handler.handle(request, deadline))).await });
         decision.catch_unwind().await.unwrap_or_else(|_| {
             Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
         })
@@ -156,14 +158,19 @@ impl Hook {
     }
 
     /// The first half of [`Hook::answer`]: adds the request's [`Notes`](crate::Notes) to the verdict, and turns a patch that does
-    /// not apply or is not allowed into a fault.
+    /// not apply or is not allowed into a fault. Operations `test` that hold are left out of a patch: they are decided here.
     #[must_use]
     pub fn check(&self, review: &Review<'_>, mut verdict: Verdict) -> Verdict {
         review.request.notes.join(&mut verdict);
-        if let Outcome::Mutated(patch) = &verdict.outcome
-            && let Err(fault) = check::mutation(self.kind, &review.request, patch)
-        {
-            verdict.outcome = Outcome::Fault(fault);
+        if let Outcome::Mutated(patch) = &verdict.outcome {
+            match check::mutation(self.kind, &review.request, patch) {
+                Ok(()) => {
+                    if let Some(changes) = check::without_tests(patch) {
+                        verdict.outcome = Outcome::Mutated(changes);
+                    }
+                }
+                Err(fault) => verdict.outcome = Outcome::Fault(fault),
+            }
         }
         verdict
     }
@@ -171,5 +178,27 @@ impl Hook {
     /// The second half of [`Hook::answer`]: encodes a verdict that was checked.
     pub fn encode(&self, review: &Review<'_>, verdict: &Verdict) -> Answer {
         Answer::new(review, self.on_fault, verdict)
+    }
+}
+
+/// A handler's future. A panic while it is dropped ends neither the call, which was not decided in time, nor its connection.
+struct Dropped<'a>(Option<HandlerFuture<'a>>);
+
+impl Future for Dropped<'_> {
+    type Output = Verdict;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Verdict> {
+        match &mut self.0 {
+            Some(future) => future.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        let future = self.0.take();
+        // The panic hook has reported it.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }

@@ -1,6 +1,7 @@
 //! JSON to typed values, for objects that nest deeper than serde_json decodes.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use vestibule_patch::Document;
 
 /// Decodes an object that was received, and is known to be JSON.
@@ -32,6 +33,30 @@ pub(crate) fn is_same_json(one: &str, other: &str) -> bool {
         (Ok(one), Ok(other)) => one.view().same_as(other.view()),
         _ => false,
     }
+}
+
+/// Whether two texts are the same JSON value with any order of list items.
+pub(crate) fn is_same_in_any_order(one: &str, other: &str) -> bool {
+    fn sort(value: &mut Value) {
+        match value {
+            Value::Array(items) => {
+                items.iter_mut().for_each(sort);
+                items.sort_by_cached_key(Value::to_string);
+            }
+            Value::Object(members) => {
+                members.values_mut().for_each(sort);
+                members.sort_keys();
+            }
+            _ => {}
+        }
+    }
+    let read = |text| {
+        serde_json::from_str(text).map(|mut value| {
+            sort(&mut value);
+            value
+        })
+    };
+    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// The member `wanted`; if it occurs more than once, the last one, as in Go.

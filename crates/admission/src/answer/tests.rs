@@ -180,3 +180,34 @@ async fn warnings_and_audit_annotations_go_along_with_a_denial() {
     assert_eq!(response["warnings"], json!(["look", "here"]));
     assert_eq!(response["auditAnnotations"], json!({"example.com-rule": "one"}));
 }
+
+/// Regression: the API server's library compares `"<"` with the `"\u003c"` that the API server wrote, and the request failed with 500 even
+/// under `failurePolicy: Ignore`.
+#[tokio::test]
+async fn operations_test_are_decided_before_the_answer() {
+    let answer = async |patch: &'static str| {
+        struct Patched(&'static str);
+        impl Handler for Patched {
+            fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
+                Box::pin(async { Verdict::mutated(operations(self.0)) })
+            }
+        }
+        let hook = Hook::mutating("m", Patched(patch));
+        let body = review("CREATE", r#"{"spec":{"command":"a \u003c b","size":1.0}}"#);
+        let review = Review::parse(body.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let verdict = hook.decide(&review.request, Instant::now() + Duration::from_secs(1)).await;
+        hook.answer(&review, verdict)
+    };
+    let tested = answer(
+        r#"[{"op":"test","path":"/spec/command","value":"a < b"},{"op":"test","path":"/spec/size","value":1},
+            {"op":"remove","path":"/spec/size"}]"#,
+    )
+    .await;
+    assert_eq!(tested.decision, Decision::Mutated(1));
+    let patch = response(&tested)["patch"].as_str().map(|patch| STANDARD.decode(patch).unwrap());
+    assert_eq!(patch.as_deref(), Some(&br#"[{"op":"remove","path":"/spec/size"}]"#[..]));
+    let only = answer(r#"[{"op":"test","path":"/spec/size","value":1}]"#).await;
+    assert_eq!(response(&only), json!({"uid": "u-1", "allowed": true}));
+    let failed = answer(r#"[{"op":"test","path":"/spec/size","value":2}]"#).await;
+    assert_eq!(failed.decision, Decision::Fault(FaultKind::Patch));
+}

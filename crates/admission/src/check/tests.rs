@@ -128,3 +128,18 @@ fn a_proof_does_not_permit_a_change_of_fixed_members() {
         assert!(fault.message.contains("a mutation leaves"), "{}", fault.message);
     }
 }
+
+/// Regression: the API server answered 422 to each update, under `failurePolicy: Ignore` too.
+#[test]
+fn an_update_leaves_the_name_of_the_object_as_it_is() {
+    for patch in [
+        r#"[{"op":"replace","path":"/metadata/name","value":"b"}]"#,
+        r#"[{"op":"remove","path":"/metadata/name"}]"#,
+    ] {
+        assert_eq!(check(HookKind::Mutating, "CREATE", patch), Ok(()));
+        let message = check(HookKind::Mutating, "UPDATE", patch).unwrap_err();
+        assert!(message.ends_with("a mutation leaves metadata.name as it is"), "{message}");
+    }
+    let labels = r#"[{"op":"replace","path":"/metadata","value":{"name":"a","uid":"1","labels":{}}}]"#;
+    assert_eq!(check(HookKind::Mutating, "UPDATE", labels), Ok(()));
+}

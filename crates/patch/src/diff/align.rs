@@ -40,6 +40,34 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
     aligned
 }
 
+/// For each item of `decoded`, its index in `received`, from which a type has decoded it. As [`align`], but items without a key may be in
+/// any order and each item has its origin, so items that are left are matched by similarity wherever they are.
+pub(super) fn align_decoded(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
+    let mut aligned = align(received, decoded, how);
+    if !aligned.contains(&None) {
+        return aligned;
+    }
+    let taken: HashSet<usize> = aligned.iter().flatten().copied().collect();
+    let old: Vec<usize> = (0..received.len()).filter(|at| !taken.contains(at)).collect();
+    let new: Vec<usize> = (0..decoded.len()).filter(|&at| aligned[at].is_none()).collect();
+    let bytes =
+        size(received).saturating_mul(new.len()).saturating_add(size(decoded).saturating_mul(old.len()));
+    if old.len().saturating_mul(new.len()) > SIMILARITY_CELLS || bytes > SIMILARITY_BYTES {
+        return aligned;
+    }
+    let pairs = old.iter().flat_map(|&old| new.iter().map(move |&new| (old, new)));
+    let mut pairs: Vec<(u64, Pair)> =
+        pairs.map(|(old, new)| (similarity(received[old], decoded[new], how), (old, new))).collect();
+    pairs.sort_by_key(|(similarity, _)| std::cmp::Reverse(*similarity));
+    let mut taken = HashSet::new();
+    for (similarity, (old, new)) in pairs {
+        if similarity > 0 && aligned[new].is_none() && taken.insert(old) {
+            aligned[new] = Some(old);
+        }
+    }
+    aligned
+}
+
 /// The keys of all items; [`None`] if an item has none, or two share one.
 pub(super) fn identities(items: &[View<'_>], how: List) -> Option<Vec<String>> {
     let identities: Vec<String> = items.iter().map(|item| identity(*item, how)).collect::<Option<_>>()?;
@@ -150,6 +178,11 @@ fn by_content(old: &[View<'_>], new: &[View<'_>], how: List) -> Vec<Pair> {
         })
     });
     pairs.extend(moved);
+    // An item that only changed keeps its place while items around it are exchanged.
+    let (paired_old, paired_new): (HashSet<usize>, HashSet<usize>) = pairs.iter().copied().unzip();
+    let is_left = |at: &usize| !paired_old.contains(at) && !paired_new.contains(at);
+    let left = (0..old.len().min(new.len())).filter(is_left);
+    pairs.extend(left.filter(|&at| like(at, at) > 0).map(|at| (at, at)));
     pairs
 }
 

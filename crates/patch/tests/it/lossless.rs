@@ -1,6 +1,6 @@
 //! Members that the types do not know survive, byte by byte, and stay with their item.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use vestibule_patch::{Document, Kind, List, Schema, View, diff_onto};
@@ -190,6 +190,73 @@ fn sorted(json: &Json) -> String {
                 members.iter().map(|(name, value)| format!("{name:?}:{}", sorted(value))).collect();
             members.sort();
             format!("{{{}}}", members.join(","))
+        }
+    }
+}
+
+/// An item as a type reads it; each has an unknown member of its own in the received list.
+fn item(key: u8, value: u8, stranger: Option<u8>) -> String {
+    let stranger = stranger.map(|stranger| format!(r#","x":{stranger}"#)).unwrap_or_default();
+    format!(r#"{{"host":"h{key}","value":{value}{stranger}}}"#)
+}
+
+fn list(items: impl IntoIterator<Item = String>) -> String {
+    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(","))
+}
+
+proptest! {
+    #![proptest_config(crate::laws::cases())]
+
+    /// A type holds a list as a map, and writes it sorted.
+    #[test]
+    fn unknown_fields_stay_with_their_items_in_a_list_that_the_type_sorts(
+        received in prop::collection::hash_map(0_u8..20, 0_u8..3, 0..8),
+        edits in prop::collection::btree_map(0_u8..20, prop::option::of(3_u8..6), 0..4),
+    ) {
+        let onto: Vec<(u8, u8)> = received.into_iter().collect();
+        let before: BTreeMap<u8, u8> = onto.iter().copied().collect();
+        let mut after = before.clone();
+        for (key, edit) in &edits {
+            match edit {
+                Some(value) => drop(after.insert(*key, *value)),
+                None => drop(after.remove(key)),
+            }
+        }
+        let plain = |map: &BTreeMap<u8, u8>| list(map.iter().map(|(key, value)| item(*key, *value, None)));
+        let text = list(onto.iter().map(|(key, value)| item(*key, *value, Some(*key))));
+        let operations = diff_onto(&plain(&before), &plain(&after), &text, schema().field("plain")).unwrap();
+        let mut document = Document::parse(&text).unwrap();
+        document.apply_all(&operations).unwrap();
+        let mut result = BTreeMap::new();
+        for found in document.view().items() {
+            let number = |name| found.get(name).and_then(View::as_i64);
+            let key: u8 = found.get("host").unwrap().as_str().unwrap()[1..].parse().unwrap();
+            prop_assert!(number("x").is_none_or(|stranger| stranger == i64::from(key)));
+            let was_kept = before.contains_key(&key) && !edits.contains_key(&key);
+            prop_assert!(!was_kept || number("x").is_some(), "{} lost its member", key);
+            prop_assert!(result.insert(key, u8::try_from(number("value").unwrap()).unwrap()).is_none());
+        }
+        prop_assert_eq!(result, after);
+    }
+
+    /// A type holds a list as a set: it sorts the list, and leaves duplicates out.
+    #[test]
+    fn a_list_that_the_type_holds_as_a_set_has_the_items_of_the_set(
+        received in prop::collection::vec(0_u8..10, 0..8),
+        removed in prop::collection::btree_set(0_u8..10, 0..4),
+        added in prop::collection::btree_set(5_u8..15, 0..3),
+    ) {
+        let before: BTreeSet<u8> = received.iter().copied().collect();
+        let after: BTreeSet<u8> = before.difference(&removed).chain(&added).copied().collect();
+        let plain = |set: &BTreeSet<u8>| list(set.iter().map(u8::to_string));
+        let text = list(received.iter().map(u8::to_string));
+        let operations = diff_onto(&plain(&before), &plain(&after), &text, schema().field("plain")).unwrap();
+        let mut document = Document::parse(&text).unwrap();
+        document.apply_all(&operations).unwrap();
+        let result: Vec<u8> = serde_json::from_str(&document.to_json()).unwrap();
+        prop_assert_eq!(result.iter().copied().collect::<BTreeSet<u8>>(), after);
+        if removed.is_empty() && added.is_subset(&before) {
+            prop_assert_eq!(result, received);
         }
     }
 }

@@ -132,3 +132,35 @@ fn a_duplicate_member_counts_once_in_every_lookup() {
     assert_eq!(document.view().get("a").unwrap().to_json(), r#"{"c":3}"#);
     assert_eq!(document.view().entries().len(), 21);
 }
+
+#[test]
+fn a_long_list_that_the_type_sorts_and_an_item_of_many_members() {
+    let text = |items: &[String]| format!(r#"{{"plain":[{}]}}"#, items.join(","));
+    let work = ThreadTime::now();
+    for key in ["host", "name"] {
+        let item = |n: usize, x: usize| format!(r#"{{"{key}":"n{n:05}","x":{x},"y":[{n}]}}"#);
+        let before: Vec<String> = (0..LENGTH).map(|n| item(n, 0)).collect();
+        let mut after = before.clone();
+        after[7] = item(7, 1);
+        let onto: Vec<String> =
+            before.iter().rev().map(|item| item.replacen('{', r#"{"u":1.0,"#, 1)).collect();
+        let operations = diff_onto(&text(&before), &text(&after), &text(&onto), schema()).unwrap();
+        assert!(operations.len() <= LENGTH, "{key}: {} operations", operations.len());
+        if key == "name" {
+            assert_eq!(operations[0].path().as_str(), format!("/plain/{}/x", LENGTH - 8));
+        }
+    }
+    let members = |from: usize, end: &str| {
+        let members: Vec<_> = (from..5 * LENGTH).map(|n| format!(r#""n{n}":{n}{end}"#)).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let (before, after) = ([members(1, ""), "1".to_owned()], [members(1, ""), "2".to_owned()]);
+    let onto = [members(0, ".0"), "1".to_owned()];
+    let operations = diff_onto(&text(&before), &text(&after), &text(&onto), schema()).unwrap();
+    assert_eq!(
+        operations.iter().map(|operation| operation.path().as_str()).collect::<Vec<_>>(),
+        ["/plain/1"]
+    );
+    // Minutes are what a search from member to member, or from item to item, takes here.
+    assert!(work.elapsed() < Duration::from_secs(20), "{:?}", work.elapsed());
+}

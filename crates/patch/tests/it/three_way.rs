@@ -215,8 +215,60 @@ fn items_that_decoding_has_sorted_are_known_by_their_key() {
         r#"{"named":[{"name":"a"},{"name":"b"}]}"#,
         r#"{"named":[{"name":"a","x":1},{"name":"b"}]}"#,
         r#"{"named":[{"name":"b","unknown":2},{"name":"a","unknown":1}]}"#,
-        r#"[{"op":"move","from":"/named/1","path":"/named/0"},{"op":"add","path":"/named/0/x","value":1}]"#,
-        r#"{"named":[{"name":"a","unknown":1,"x":1},{"name":"b","unknown":2}]}"#,
+        r#"[{"op":"add","path":"/named/1/x","value":1}]"#,
+        r#"{"named":[{"name":"b","unknown":2},{"name":"a","unknown":1,"x":1}]}"#,
+    );
+}
+
+/// A `BTreeSet` or a map that is written as a list: the item at the same index in the received list was removed or changed.
+#[test]
+fn items_that_decoding_has_sorted_are_known_without_a_key() {
+    check(
+        r#"{"plain":["a","b"]}"#,
+        r#"{"plain":["b","c"]}"#,
+        r#"{"plain":["b","a"]}"#,
+        r#"[{"op":"replace","path":"/plain/1","value":"c"}]"#,
+        r#"{"plain":["b","c"]}"#,
+    );
+    check(
+        r#"{"plain":[{"name":"a","x":1},{"name":"b","x":2}]}"#,
+        r#"{"plain":[{"name":"a","x":3},{"name":"b","x":2},{"name":"c","x":4}]}"#,
+        r#"{"plain":[{"name":"b","x":2,"unknown":2},{"name":"a","x":1,"unknown":1}]}"#,
+        r#"[{"op":"add","path":"/plain/2","value":{"name":"c","x":4}},{"op":"replace","path":"/plain/1/x","value":3}]"#,
+        r#"{"plain":[{"name":"b","x":2,"unknown":2},{"name":"a","x":3,"unknown":1},{"name":"c","x":4}]}"#,
+    );
+    check(
+        r#"{"plain":[{"host":"a","path":"/"},{"host":"b","path":"/"},{"host":"c","path":"/"}]}"#,
+        r#"{"plain":[{"host":"a","path":"/x"},{"host":"c","path":"/"}]}"#,
+        r#"{"plain":[{"host":"c","path":"/","u":3},{"host":"b","path":"/","u":2},{"host":"a","path":"/","u":1}]}"#,
+        r#"[{"op":"remove","path":"/plain/1"},{"op":"replace","path":"/plain/1/path","value":"/x"}]"#,
+        r#"{"plain":[{"host":"c","path":"/","u":3},{"host":"a","path":"/x","u":1}]}"#,
+    );
+}
+
+/// The removed item was still there.
+#[test]
+fn an_item_that_a_set_has_dropped_as_a_duplicate_is_removed_with_the_other() {
+    check(
+        r#"{"plain":["a","b"]}"#,
+        r#"{"plain":["b"]}"#,
+        r#"{"plain":["a","b","a"]}"#,
+        r#"[{"op":"remove","path":"/plain/2"},{"op":"remove","path":"/plain/0"}]"#,
+        r#"{"plain":["b"]}"#,
+    );
+}
+
+#[test]
+fn an_item_without_a_key_that_changes_while_others_are_exchanged_keeps_its_unknown_members() {
+    check(
+        r#"{"plain":[{"x":1,"y":1},{"x":2,"y":2},{"x":3,"y":3}]}"#,
+        r#"{"plain":[{"x":3,"y":3},{"x":2,"y":4},{"x":1,"y":1}]}"#,
+        r#"{"plain":[{"x":1,"y":1,"u":1},{"x":2,"y":2,"u":2},{"x":3,"y":3,"u":3}]}"#,
+        concat!(
+            r#"[{"op":"move","from":"/plain/2","path":"/plain/0"},{"op":"move","from":"/plain/2","path":"/plain/1"},"#,
+            r#"{"op":"replace","path":"/plain/1/y","value":4}]"#
+        ),
+        r#"{"plain":[{"x":3,"y":3,"u":3},{"x":2,"y":4,"u":2},{"x":1,"y":1,"u":1}]}"#,
     );
 }
 

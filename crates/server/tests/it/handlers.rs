@@ -49,6 +49,28 @@ async fn no_verdict_before_the_callers_deadline_is_a_fault() {
     assert!(client.is_usable().await);
 }
 
+/// Regression: the connection was closed without an answer.
+#[tokio::test]
+async fn a_handler_that_panics_while_it_is_dropped_at_its_deadline_is_answered() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let mut server = serve(Do(|| async {
+        let _held = Panics;
+        std::future::pending().await
+    }))
+    .await;
+    let mut client = server.connect().await;
+    let reply = client.post("/hook?timeout=1s", review("1")).await;
+    assert_eq!(reply.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(reply.body.contains("context deadline exceeded"), "{}", reply.body);
+    assert_eq!(server.event().await, "hook 1 CREATE demo/web fault");
+    assert!(client.is_usable().await);
+}
+
 #[tokio::test]
 async fn the_hooks_own_timeout_counts_when_it_is_shorter() {
     let timeout = Duration::from_secs(1);

@@ -49,16 +49,34 @@ fn object(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
 
 fn list(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
     let (received, known, converted) = (received.items(), known.items(), converted.items());
-    let from = if received.len() == known.len() { origins(&known, &converted) } else { Vec::new() };
+    let (homes, from) = (homes(&received, &known), origins(&known, &converted));
     let origin = |index: usize| {
         let index = from.get(index).copied().flatten()?;
-        Some((*received.get(index)?, *known.get(index)?))
+        Some((*received.get(homes.get(index).copied().flatten()?)?, *known.get(index)?))
     };
     let items = converted.iter().enumerate().map(|(index, item)| match origin(index) {
         Some((received, known)) => merged(received, known, *item),
         None => item.to_json(),
     });
     format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+/// For each item that the type has read, its index in the received list. A type that holds a set or a map sorts the list, and leaves
+/// items out.
+fn homes(received: &[View<'_>], known: &[View<'_>]) -> Vec<Option<usize>> {
+    let mut names: HashMap<Cow<'_, str>, Option<usize>> = HashMap::new();
+    for (place, item) in received.iter().enumerate() {
+        let Some(name) = item.get("name").and_then(View::as_str) else { continue };
+        names.entry(name).and_modify(|place| *place = None).or_insert(Some(place));
+    }
+    let mut equal = Equal::of(received);
+    let home = |item: &View<'_>| {
+        let name = item.get("name").and_then(View::as_str);
+        name.and_then(|name| names.get_mut(&*name)?.take()).or_else(|| equal.take(item))
+    };
+    let homes: Vec<_> = known.iter().map(home).collect();
+    let is_complete = received.len() == known.len();
+    if is_complete && homes.contains(&None) { (0..known.len()).map(Some).collect() } else { homes }
 }
 
 /// For each converted item, the index of its original, if it can be found.
@@ -72,11 +90,26 @@ fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
         }
         return origins;
     }
-    let mut free: HashMap<String, VecDeque<usize>> = HashMap::new();
-    for (place, item) in known.iter().enumerate() {
-        free.entry(item.canonical()).or_default().push_back(place);
+    let mut equal = Equal::of(known);
+    converted.iter().map(|item| equal.take(item)).collect()
+}
+
+/// The indexes of the items of a list by their values.
+struct Equal(HashMap<String, VecDeque<usize>>);
+
+impl Equal {
+    fn of(items: &[View<'_>]) -> Self {
+        let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
+        for (place, item) in items.iter().enumerate() {
+            places.entry(item.canonical()).or_default().push_back(place);
+        }
+        Self(places)
     }
-    converted.iter().map(|item| free.get_mut(&item.canonical())?.pop_front()).collect()
+
+    /// The first item that is equal to `item` and was not taken.
+    fn take(&mut self, item: &View<'_>) -> Option<usize> {
+        self.0.get_mut(&item.canonical())?.pop_front()
+    }
 }
 
 /// The index of each item by its name; [`None`] if an item has no name, or two have the same.

@@ -1,4 +1,5 @@
 mod laws;
+mod sorted;
 
 use std::time::{Duration, Instant};
 

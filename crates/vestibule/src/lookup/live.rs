@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
+use kube::core::Status;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -123,7 +124,9 @@ impl<T: LookedUp> Live<T> {
         // Requested as text: the client would log objects that it cannot decode.
         let text = match self.client.request_text(request).await {
             Ok(text) => text,
-            Err(kube::Error::Api(status)) if status.reason == "NotFound" => return Ok(None),
+            Err(kube::Error::Api(status)) if status.reason == "NotFound" && !is_about_the_kind(&status) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let object: Result<T, _> = serde_json::from_str(&text);
@@ -139,6 +142,11 @@ impl<T: LookedUp> Live<T> {
         (self.slim)(&mut object);
         Ok(Some(Arc::new(object)))
     }
+}
+
+/// Whether the API server does not serve the kind at all, in this version: then the details of its `NotFound` name no object.
+fn is_about_the_kind(status: &Status) -> bool {
+    status.details.as_ref().is_some_and(|details| details.name.is_empty())
 }
 
 /// Removes a pending GET from the list when it ends, by an answer, a panic or cancellation.

@@ -1,6 +1,7 @@
 //! Laws of every kind of handler, 10,000 cases each: members that a type does not know stay, byte by byte and with their own list
 //! item; lists keep the handler's order; and the API server stores the object that the handler returned.
 
+mod author_types;
 mod kinds;
 mod sample;
 

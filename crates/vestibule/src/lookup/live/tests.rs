@@ -23,13 +23,36 @@ fn pods(lost: usize) -> Arc<Live<Pod>> {
             Ok::<_, Infallible>(Response::new(Body::from(pod.to_vec())))
         }
     });
-    let client = Client::new(answer, "default");
+    live(Client::new(answer, "default"))
+}
+
+fn live(client: Client) -> Arc<Live<Pod>> {
     Arc::new(Live {
         client,
         kind: Kind::of::<Pod>(),
         slim: Arc::new(drop_managed_fields),
         pending: Mutex::default(),
     })
+}
+
+/// Regression: an API server that has the group and version, but not the kind, seemed to have no such object.
+#[tokio::test]
+async fn a_kind_that_the_api_server_does_not_serve_is_an_error_and_no_missing_object() {
+    let get = async |message: &'static str, details: &'static str| {
+        let answer = tower::service_fn(move |_: Request<Body>| async move {
+            let status = format!(
+                r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{message}",
+                "reason":"NotFound","details":{details},"code":404}}"#
+            );
+            let response = Response::builder().status(404).body(Body::from(status.into_bytes()));
+            Ok::<_, Infallible>(response.unwrap())
+        });
+        live(Client::new(answer, "default")).get("shop", "web", Joins::Found).await
+    };
+    let missing = get("pods \\\"web\\\" not found", r#"{"name":"web","kind":"pods"}"#).await;
+    assert_eq!(missing, Ok(None));
+    let why = "the server could not find the requested resource";
+    assert_eq!(get(why, "{}").await, Err(Failure { code: Some(404), why: why.to_owned() }));
 }
 
 #[tokio::test(start_paused = true)]
