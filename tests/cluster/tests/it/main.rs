@@ -29,6 +29,7 @@ mod rollout;
 mod rules;
 mod samples;
 mod second_call;
+mod stored;
 mod streams;
 mod versions;
 mod webhook;
