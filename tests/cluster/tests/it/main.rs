@@ -34,3 +34,4 @@ mod streams;
 mod versions;
 mod webhook;
 mod widget;
+mod workload_updates;
