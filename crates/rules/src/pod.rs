@@ -108,7 +108,6 @@ const REPLACED: &[(&str, &str, &[&str])] = &[
     ("restartPolicy", "", &["Always"]),
     ("schedulerName", "", &["default-scheduler"]),
     ("scheme", "", &["HTTP"]),
-    ("serviceAccount", "", &["default"]),
     ("serviceAccountName", "", &["default"]),
     ("successThreshold", "0", &["1"]),
     ("terminationGracePeriodSeconds", "-1", &["1"]),

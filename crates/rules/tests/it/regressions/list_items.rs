@@ -148,3 +148,14 @@ fn a_value_that_means_absence_is_not_added() {
     let object = pod(r#"{"hostNetwork":true,"containers":[{"name":"app"}]}"#);
     assert_eq!(result(&rules(&rule("r", spec)), &object)["spec"]["hostNetwork"], json!(false));
 }
+
+/// Each pod has `serviceAccountName` from the API server, which stores its value under both names: the rule had no effect.
+#[test]
+fn an_account_by_its_former_name_is_written_by_its_current_one() {
+    let object =
+        pod(r#"{"serviceAccountName":"default","serviceAccount":"default","containers":[{"name":"app"}]}"#);
+    for spec in ["serviceAccount: builder", "serviceAccount: old, serviceAccountName: builder"] {
+        let rules = rules(&rule("r", &format!("onConflict: override\npod: {{spec: {{{spec}}}}}")));
+        assert_eq!(steps(&decide(&rules, &object)), [r#"replace /spec/serviceAccountName "builder""#]);
+    }
+}
