@@ -44,8 +44,9 @@ pub(crate) fn trimmed_path(path: &str) -> &str {
 pub(crate) fn joined<'t>(keys: &[Key], written: impl Fn(&str) -> Option<Cow<'t, str>>) -> Cow<'t, str> {
     let part = |key: &Key| match (key.name, written(key.name)) {
         ("mountPath", Some(path)) => Cow::Owned(trimmed_path(&path).to_owned()),
-        (_, Some(text)) => text,
-        (_, None) => Cow::Owned(key.default.unwrap_or_default().trim_matches('"').to_owned()),
+        // The API server stores the default for an empty text.
+        (_, Some(text)) if !text.is_empty() || key.default.is_none() => text,
+        (_, _) => Cow::Owned(key.default.unwrap_or_default().trim_matches('"').to_owned()),
     };
     match keys {
         [key] => part(key),

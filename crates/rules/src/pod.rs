@@ -81,13 +81,39 @@ const LISTS_OF_WHOLE_ITEMS: &[&str] = &["envFrom", "tolerations"];
 const OMITTED_ZEROS: &[&str] = &[
     "chapAuthDiscovery",
     "chapAuthSession",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
     "hostPort",
     "initialDelaySeconds",
     "partition",
     "readOnly",
+    "sslEnabled",
     "stdin",
     "stdinOnce",
     "tty",
+];
+
+/// Values for which the API server stores its default: the member, the value, and the defaults.
+const REPLACED: &[(&str, &str, &[&str])] = &[
+    ("apiVersion", "", &["v1"]),
+    ("dnsPolicy", "", &["ClusterFirst"]),
+    ("failureThreshold", "0", &["3"]),
+    ("imagePullPolicy", "", &["Always", "IfNotPresent"]),
+    ("iscsiInterface", "", &["default"]),
+    ("path", "", &["/"]),
+    ("periodSeconds", "0", &["10"]),
+    ("protocol", "", &["TCP"]),
+    ("pullPolicy", "", &["Always", "IfNotPresent"]),
+    ("restartPolicy", "", &["Always"]),
+    ("schedulerName", "", &["default-scheduler"]),
+    ("scheme", "", &["HTTP"]),
+    ("serviceAccountName", "", &["default"]),
+    ("successThreshold", "0", &["1"]),
+    ("terminationGracePeriodSeconds", "-1", &["1"]),
+    ("terminationMessagePath", "", &["/dev/termination-log"]),
+    ("terminationMessagePolicy", "", &["File"]),
+    ("timeoutSeconds", "0", &["1"]),
 ];
 
 /// The sources of a volume: all of its members except `name`.
@@ -175,9 +201,23 @@ pub(crate) fn has_whole_items(name: &str) -> bool {
 
 /// Whether leaving out `member` means the same as the value `json`.
 pub(crate) fn is_default(member: &str, json: &str) -> bool {
-    json == "\"\""
+    // A claim with an empty class gets no volume of the default class.
+    (json == "\"\"" && member != "storageClassName")
         || (member, json) == ("protocol", "\"TCP\"")
         || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
+}
+
+/// Whether the API server may store `found` for the value `written` of `member`.
+pub(crate) fn is_replaced(member: &str, written: &str, found: &str) -> bool {
+    matches!(written, "" | "0" | "-1")
+        && REPLACED
+            .iter()
+            .any(|(name, value, defaults)| (*name, *value) == (member, written) && defaults.contains(&found))
+}
+
+/// Whether the amounts of the map `member` are rounded up to thousandths by the API server.
+pub(crate) fn is_rounded(member: &str) -> bool {
+    ["limits", "overhead", "requests"].contains(&member)
 }
 
 /// The first two of `members` that exclude each other.

@@ -54,6 +54,13 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
     ParsedQuantity::parse(text).filter(|written| written.has_digits)?.nanos()
 }
 
+/// The amount in billionths, rounded up to thousandths, as the API server stores requests and limits.
+pub(crate) fn rounded_nanos(text: &str) -> Option<i128> {
+    const MILLI: i128 = 1_000_000;
+    let amount = nanos(text)?;
+    amount.checked_add((MILLI - amount.rem_euclid(MILLI)) % MILLI)
+}
+
 /// The factor and the power of ten of a suffix.
 #[expect(clippy::cast_possible_truncation, reason = "Kubernetes keeps 32 bits of the exponent")]
 fn scale(suffix: &str) -> Option<(i64, i32)> {
@@ -80,7 +87,7 @@ fn scale(suffix: &str) -> Option<(i64, i32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::nanos;
+    use super::{nanos, rounded_nanos};
 
     #[test]
     fn different_spellings_of_an_amount_are_equal() {
@@ -92,6 +99,13 @@ mod tests {
         }
         assert_ne!(nanos("1"), nanos("1m"));
         assert_eq!(nanos("-1"), Some(-1_000_000_000));
+    }
+
+    #[test]
+    fn requests_are_rounded_up_to_thousandths() {
+        for (text, stored) in [("0.1m", "1m"), ("1n", "1m"), ("1500u", "2m"), ("2m", "2m"), ("0", "0")] {
+            assert_eq!(rounded_nanos(text), nanos(stored), "{text}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use vestibule_patch::{Document, DocumentError, Pointer, View};
 
 use crate::rule::resource::{Resource, Verb};
 use crate::well_known::STATUS_ANNOTATION;
-pub(crate) use ownership::{HASH_LABEL, Ownership};
+pub(crate) use ownership::{HASH_LABEL, Ownership, is_of_controllers};
 pub(crate) use received::{ObjectMetadata, Received};
 
 /// The object of an admission request and the facts about the request. No `Debug`: the object may hold secrets.

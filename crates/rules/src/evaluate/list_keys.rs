@@ -11,7 +11,7 @@ use super::instantiate::failure;
 use super::iteration::repeat;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};
-use crate::load::feedback::{Readers, is_reserved};
+use crate::load::feedback::{Readers, reserved};
 use crate::merge::{Failure, invalid};
 use crate::overlay::Overlay;
 use crate::parameter;
@@ -83,9 +83,8 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
 pub(super) fn check_metadata(rule: &Rule, readers: &Readers) -> Result<(), Failure> {
     for Part { path, item, .. } in &rule.metadata {
         let map = path.concat();
-        let reserved =
-            || is_reserved(&map, &item.key).then(|| format!("the injector itself writes `{}`", item.key));
-        if let Some(sentence) = readers.refused(rule, &map, &item.key).or_else(reserved) {
+        let refused = readers.refused(rule, &map, &item.key);
+        if let Some(sentence) = refused.or_else(|| Some(reserved(&map, &item.key)?.1)) {
             return Err(invalid(&item.clause, sentence));
         }
     }

@@ -1,5 +1,5 @@
-//! Reports a rule that writes a label or annotation which a rule or an exemption reads: a second evaluation would differ
-//! from the first.
+//! Reports a rule that writes a label or annotation which a rule or an exemption reads, since a second evaluation would differ
+//! from the first, and a label by which controllers find their pods.
 //!
 //! `load` calls [`findings`] once for all rules of the cluster, and for rules of namespaces. The keys that are read are indexed first, so the work is one lookup
 //! for each written key and not one comparison for each pair of rules.
@@ -7,13 +7,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, FEEDBACK, Position, RESERVED};
+use crate::diagnostic::{CONTROLLER_LABEL, Code, Diagnostic, FEEDBACK, Position, RESERVED};
 use crate::label_selector::LabelRequirement;
 use crate::parameter::Parameter;
 use crate::rule::{MetadataOf, Resource, Rule};
 use crate::select::MIRROR_ANNOTATION;
 use crate::settings::Settings;
-use crate::subject::HASH_LABEL;
+use crate::subject::{HASH_LABEL, is_of_controllers};
 use crate::well_known::{INJECT_KEY, OWN_POD_LABEL, PROBES_ANNOTATION, STATUS_ANNOTATION};
 
 /// The findings about labels and annotations that rules of `writing` write, and rules of `reading` or exemptions read.
@@ -27,9 +27,8 @@ pub(super) fn findings<'l>(
     for rule in writing {
         let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
-            if is_reserved(&map, key) {
-                let message = format!("the injector itself writes `{key}`");
-                findings.push(source.error(&RESERVED, at, message));
+            if let Some((code, sentence)) = reserved(&map, key) {
+                findings.push(source.error(code, at, sentence));
             }
             if let Some(message) = readers.refused(rule, &map, key) {
                 findings.push(source.error(&FEEDBACK, at, message));
@@ -39,9 +38,14 @@ pub(super) fn findings<'l>(
     findings
 }
 
-/// Whether the injector itself writes this key.
-pub(crate) fn is_reserved(map: &str, key: &str) -> bool {
-    map == "annotations" && [STATUS_ANNOTATION, PROBES_ANNOTATION].contains(&key)
+/// Why no rule may write this label or annotation, if none may.
+pub(crate) fn reserved(map: &str, key: &str) -> Option<(&'static Code, String)> {
+    if map == "annotations" && [STATUS_ANNOTATION, PROBES_ANNOTATION].contains(&key) {
+        return Some((&RESERVED, format!("the injector itself writes `{key}`")));
+    }
+    // A controller that does not find the pod that it has created creates another one, without end.
+    is_of_controllers(map, key)
+        .then(|| (&CONTROLLER_LABEL, format!("controllers set `{key}` and find their pods by it")))
 }
 
 /// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of

@@ -45,6 +45,7 @@ impl Reader {
             let on_conflict = self.read_on_conflict(node).or(self.on_conflict).unwrap_or(OnConflict::Keep);
             let whole = MergedMap { what: "pod.spec", clause: "pod.spec", schema, on_conflict };
             parts = self.parts(node, &whole, &format::POD_SPEC, is_part_of_pod_spec);
+            use_current_name(&mut parts);
         }
         if let Some(node) = spec.get("imagePullSecrets") {
             let on_conflict = self.on_conflict.unwrap_or(OnConflict::Keep);
@@ -187,6 +188,17 @@ impl Reader {
                 parts.push(Part { path, listed: false, item });
             }
         }
+    }
+}
+
+/// Gives `serviceAccount` its current name. The API server stores the same value under both names, and the current one wins.
+fn use_current_name(parts: &mut Vec<Part>) {
+    const NAMES: [&str; 2] = ["serviceAccount", "serviceAccountName"];
+    let has = |parts: &[Part], name| parts.iter().any(|part| part.path.is_empty() && part.item.key == name);
+    let has_current = has(parts, NAMES[1]);
+    parts.retain(|part| !has_current || !part.path.is_empty() || part.item.key != NAMES[0]);
+    for part in parts.iter_mut().filter(|part| part.path.is_empty() && part.item.key == NAMES[0]) {
+        part.item.key = NAMES[1].to_owned();
     }
 }
 

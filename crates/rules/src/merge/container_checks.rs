@@ -5,7 +5,7 @@ use vestibule_patch::View;
 use super::contains::{holds, present};
 use super::{Failure, Merge, invalid};
 use crate::overlay::Overlay;
-use crate::quantity::nanos;
+use crate::quantity::rounded_nanos;
 use crate::rule::{Item, Part};
 use crate::subject::string_member;
 
@@ -62,7 +62,7 @@ fn resource_error(container: View<'_>, key: &str) -> Option<String> {
     let resources = present(container, "resources")?;
     let amount = |group: &str| {
         let amount = present(present(resources, group)?, key)?;
-        nanos(&amount.as_str().unwrap_or_else(|| amount.to_json()))
+        rounded_nanos(&amount.as_str().unwrap_or_else(|| amount.to_json()))
     };
     let request = amount("requests")?;
     // Huge pages and extended resources cannot be overcommitted.

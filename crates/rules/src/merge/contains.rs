@@ -5,7 +5,7 @@ use vestibule_patch::{Kind, List, Schema, View};
 use crate::key;
 use crate::overlay::Overlay;
 use crate::pod;
-use crate::quantity::nanos;
+use crate::quantity::{nanos, rounded_nanos};
 use crate::rule::Item;
 
 /// Whether `found`, an item or member `name` of the object, contains the overlay of `item`.
@@ -22,13 +22,17 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
         Overlay::Text(text) => {
             found.as_str().is_some_and(|found| {
                 found == *text
-                    || pod::is_quantity(name) && same_amount(&found, text)
+                    || pod::is_quantity(name) && same_amount(name, &found, text)
                     || same_path(name, &found, text)
+                    || pod::is_replaced(name, text, &found)
             }) || pod::is_quantity(name)
                 && found.kind() == Kind::Number
-                && same_amount(&found.to_json(), text)
+                && same_amount(name, &found.to_json(), text)
         }
-        Overlay::Literal(json) => found.to_json() == json.as_str(),
+        Overlay::Literal(json) => {
+            let found = found.to_json();
+            found == json.as_str() || pod::is_replaced(name, json, &found)
+        }
         // A value that is not computed yet cannot be in the object.
         Overlay::Expression(_) | Overlay::Loop(_) => false,
         Overlay::List(items) => contains_items(found, items, name, schema),
@@ -125,12 +129,13 @@ fn same_path(name: &str, one: &str, other: &str) -> bool {
     name == "mountPath" && key::trimmed_path(one) == key::trimmed_path(other)
 }
 
-fn same_amount(one: &str, other: &str) -> bool {
-    matches!((nanos(one), nanos(other)), (Some(one), Some(other)) if one == other)
+fn same_amount(name: &str, one: &str, other: &str) -> bool {
+    let amount = if pod::is_rounded(name) { rounded_nanos } else { nanos };
+    matches!((amount(one), amount(other)), (Some(one), Some(other)) if one == other)
 }
 
 /// Whether an absent member `name` means the same as the value `wanted`, and no member excludes it.
-fn means_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
+pub(super) fn means_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
     let excluded = pod::union_of(name).unwrap_or_default().iter();
     pod::is_default(name, &wanted.to_json())
         && excluded.filter(|other| **other != name).all(|other| present(found, other).is_none())

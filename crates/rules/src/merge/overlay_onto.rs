@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Operation, Pointer, Schema};
 
-use super::contains::{contains, find, is_open, present};
+use super::contains::{contains, find, is_open, means_absence, present};
 use super::draft::Draft;
 use super::json;
 use crate::decision::Origin;
@@ -28,7 +28,10 @@ pub(super) fn overlay_onto(
                 remove_alternatives(draft, path, &member.name, origin)?;
                 let below = path.child(&member.name);
                 let schema = schema.field(&member.name);
+                let is_entry = pod::is_text_map(&last(path));
+                let is_default = |object| means_absence(object, &member.name, &member.value);
                 match draft.at(&below) {
+                    None if !is_entry && draft.at(path).is_some_and(is_default) => {}
                     None => draft.set(below, json::of_overlay(&member.value)?, origin.clone())?,
                     Some(found) if contains(found, &member.value, &member.name, schema) => {}
                     Some(_) => overlay_onto(draft, &below, &member.value, schema, origin)?,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use vestibule_patch::{Pointer, Schema};
 
-use super::contains::{contains, present};
+use super::contains::{contains, means_absence, present};
 use super::overlay_onto::overlay_onto;
 use super::overrides::scope;
 use super::{Failure, Merge, conflict, insertions, json, list_index};
@@ -124,7 +124,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let Part { path, item, .. } = part;
         let place = below(base, path).child(&item.key);
         let Some(found) = self.draft.at(&place) else {
-            return self.missing(base, part, missing);
+            // The API server omits such a value, so each further call would add it again. An entry with an empty text is stored.
+            let is_entry = path.last().is_some_and(|map| pod::is_text_map(map));
+            let is_default = |map| means_absence(map, &item.key, &item.overlay);
+            return match self.draft.at(&below(base, path)) {
+                Some(map) if !is_entry && is_default(map) => Ok(()),
+                _ => self.missing(base, part, missing),
+            };
         };
         // All entries of maps such as `requests` have the type that the name of the map determines.
         let name = path.last().filter(|map| pod::is_text_map(map)).unwrap_or(&item.key);

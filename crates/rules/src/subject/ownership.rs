@@ -10,6 +10,30 @@ use crate::rule::resource::Resource;
 /// The label by which a Deployment distinguishes its ReplicaSets.
 pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
+/// The other labels that controllers set on their pods, and find them by.
+const CONTROLLER_LABELS: [&str; 9] = [
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-completion-index",
+    "batch.kubernetes.io/job-name",
+    "controller-revision-hash",
+    "controller-uid",
+    "job-name",
+    "pod-template-generation",
+    "statefulset.kubernetes.io/pod-name",
+];
+
+/// The annotation by which an indexed Job finds the pod of an index.
+const INDEX_ANNOTATION: &str = "batch.kubernetes.io/job-completion-index";
+
+/// Whether controllers find their pods by this label or annotation.
+pub(crate) fn is_of_controllers(map: &str, key: &str) -> bool {
+    match map {
+        "labels" => key == HASH_LABEL || CONTROLLER_LABELS.contains(&key),
+        _ => key == INDEX_ANNOTATION,
+    }
+}
+
 /// The members of an object from which its controller, workload and name are derived.
 #[derive(Clone, Copy)]
 pub(crate) struct Ownership<'d> {

@@ -127,3 +127,32 @@ fn an_up_to_date_status_is_not_written_again() {
     assert_eq!(steps(&decision), [r#"add /metadata/labels/l "v""#]);
     result(&rules, &forged(right));
 }
+
+/// A ReplicaSet created pods without end, since it did not find those whose label a rule had overridden or removed.
+#[test]
+fn rules_cannot_write_the_labels_by_which_controllers_find_pods() {
+    for key in
+        ["pod-template-hash", "controller-revision-hash", "batch.kubernetes.io/controller-uid", "job-name"]
+    {
+        for spec in [
+            format!("onConflict: override\npod: {{labels: {{{key}: x}}}}"),
+            format!("remove: [{{labels: {{key: {key}}}}}]"),
+        ] {
+            assert_eq!(codes(&rule("r", &spec)), ["VST0158"], "{spec}");
+        }
+    }
+    let spec = |map: &str| format!("pod: {{{map}: {{batch.kubernetes.io/job-completion-index: '1'}}}}");
+    assert_eq!(codes(&rule("r", &spec("annotations"))), ["VST0158"]);
+    assert_eq!(codes(&rule("r", "pod: {annotations: {job-name: x}}")), [""; 0]);
+}
+
+/// The keys of a computed map are not known before.
+#[test]
+fn a_computed_label_by_which_controllers_find_pods_is_refused() {
+    let spec = "parameters: [{name: all, type: string, annotationPrefix: example.com/}]\nonConflict: override\npod: {labels: {$cel: params.all}}";
+    let object = pod("{}")
+        .replace("\"labels\"", "\"annotations\":{\"example.com/pod-template-hash\":\"x\"},\"labels\"");
+    let decision = decide(&rules(&rule("r", spec)), &object);
+    assert!(decision.warnings[0].contains("find their pods by it"), "{:?}", decision.warnings);
+    assert!(decision.changes().is_empty());
+}

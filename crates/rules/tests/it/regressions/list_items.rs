@@ -79,3 +79,83 @@ fn an_entry_with_an_empty_text_is_not_the_same_as_none() {
     };
     assert_eq!([with(r#"{"b":"c"}"#), with(r#"{"a":"","b":"c"}"#)], ["conflict", "unchanged"]);
 }
+
+/// The outcome of a rule with `members` in a sidecar, on a pod whose sidecar has `stored`.
+fn sidecar(members: &str, stored: &str) -> &'static str {
+    let spec = format!("sidecars: [{{name: s, image: 'i:1', {members}}}]");
+    let sidecar = format!(r#"{{"name":"s","image":"i:1","restartPolicy":"Always",{stored}}}"#);
+    let object = pod(&format!(r#"{{"initContainers":[{sidecar}],"containers":[{{"name":"app"}}]}}"#));
+    word(&decide(&rules(&rule("r", &spec)), &object))
+}
+
+/// A further call found the default of the API server in place of the zero or of the empty text, and a required rule denied the pod.
+#[test]
+fn a_value_that_the_api_server_replaces_by_its_default_is_not_a_conflict() {
+    for (members, stored, expected) in [
+        (
+            "readinessProbe: {tcpSocket: {port: 80}, timeoutSeconds: 0, periodSeconds: 0}",
+            r#""readinessProbe":{"tcpSocket":{"port":80},"timeoutSeconds":1,"periodSeconds":10}"#,
+            "unchanged",
+        ),
+        (
+            "readinessProbe: {tcpSocket: {port: 80}, timeoutSeconds: 0}",
+            r#""readinessProbe":{"tcpSocket":{"port":80},"timeoutSeconds":2}"#,
+            "conflict",
+        ),
+        (
+            "livenessProbe: {httpGet: {port: 80, path: '', scheme: ''}}",
+            r#""livenessProbe":{"httpGet":{"port":80,"path":"/","scheme":"HTTP"}}"#,
+            "unchanged",
+        ),
+        (
+            "ports: [{containerPort: 80, protocol: ''}]",
+            r#""ports":[{"containerPort":80,"protocol":"TCP"}]"#,
+            "unchanged",
+        ),
+        ("imagePullPolicy: ''", r#""imagePullPolicy":"IfNotPresent""#, "unchanged"),
+        ("imagePullPolicy: ''", r#""imagePullPolicy":"Never""#, "conflict"),
+    ] {
+        assert_eq!(sidecar(members, stored), expected, "{members}");
+    }
+}
+
+/// The API server rounds requests and limits up to thousandths.
+#[test]
+fn an_amount_that_the_api_server_rounds_up_is_not_a_conflict() {
+    for (amount, stored, expected) in
+        [("0.1m", "1m", "unchanged"), ("1500u", "2m", "unchanged"), ("1500u", "1m", "conflict")]
+    {
+        let stored = format!(r#""resources":{{"requests":{{"cpu":"{stored}"}}}}"#);
+        assert_eq!(sidecar(&format!("resources: {{requests: {{cpu: {amount}}}}}"), &stored), expected);
+    }
+    // Both are one thousandth.
+    let made = "resources: {requests: {cpu: 0.9m}, limits: {cpu: 0.1m}}";
+    let spec = format!("sidecars: [{{name: s, image: i, {made}}}]");
+    result(&rules(&rule("r", &spec)), &pod(r#"{"containers":[{"name":"app"}]}"#));
+}
+
+/// Each call added the value again, since the API server omits it. With `priorityClassName` it removed the pod's priority.
+#[test]
+fn a_value_that_means_absence_is_not_added() {
+    for spec in [
+        "pod: {spec: {hostNetwork: false, hostname: '', priorityClassName: ''}}",
+        "onConflict: override\ncontainerPatches: [{select: {all: true}, tty: false, workingDir: ''}]",
+    ] {
+        let object = pod(r#"{"priority":0,"containers":[{"name":"app"}]}"#);
+        assert_eq!(word(&decide(&rules(&rule("r", spec)), &object)), "unchanged", "{spec}");
+    }
+    let spec = "onConflict: override\npod: {spec: {hostNetwork: false}}";
+    let object = pod(r#"{"hostNetwork":true,"containers":[{"name":"app"}]}"#);
+    assert_eq!(result(&rules(&rule("r", spec)), &object)["spec"]["hostNetwork"], json!(false));
+}
+
+/// Each pod has `serviceAccountName` from the API server, which stores its value under both names: the rule had no effect.
+#[test]
+fn an_account_by_its_former_name_is_written_by_its_current_one() {
+    let object =
+        pod(r#"{"serviceAccountName":"default","serviceAccount":"default","containers":[{"name":"app"}]}"#);
+    for spec in ["serviceAccount: builder", "serviceAccount: old, serviceAccountName: builder"] {
+        let rules = rules(&rule("r", &format!("onConflict: override\npod: {{spec: {{{spec}}}}}")));
+        assert_eq!(steps(&decide(&rules, &object)), [r#"replace /spec/serviceAccountName "builder""#]);
+    }
+}
