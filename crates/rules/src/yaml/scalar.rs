@@ -18,6 +18,8 @@ pub(super) fn resolve_as_kubectl(text: &str) -> String {
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => "true".to_owned(),
         "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => "false".to_owned(),
+        // The digits of a commit, such as `4e996`, are more than a floating-point number holds.
+        _ if text.parse::<f64>().is_ok_and(f64::is_infinite) => quote(text),
         _ => legacy_number(text).unwrap_or_else(|| resolve(text)),
     }
 }
@@ -26,7 +28,8 @@ pub(super) fn resolve_as_kubectl(text: &str) -> String {
 pub(super) fn is_special(text: &str) -> bool {
     let legacy =
         matches!(text.trim_start_matches(['-', '+']), ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN");
-    legacy || matches!(text, "=" | "<<") || resolve_as_kubectl(text) != quote(text)
+    let is_text = |json: String| json == quote(text);
+    legacy || matches!(text, "=" | "<<") || !is_text(resolve(text)) || !is_text(resolve_as_kubectl(text))
 }
 
 /// `1_000`, `0b101` and `-0x1f`.
@@ -90,9 +93,7 @@ fn decimal(sign: &str, digits: &str) -> Option<String> {
         trimmed => trimmed,
     };
     let fraction = fraction.map(|fraction| format!(".{}", if fraction.is_empty() { "0" } else { fraction }));
-    let number = format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default());
-    // Digits of a commit such as `4e996` are no number that a JSON reader takes.
-    number.parse::<f64>().is_ok_and(f64::is_finite).then_some(number)
+    Some(format!("{sign}{whole}{}{exponent}", fraction.unwrap_or_default()))
 }
 
 /// The digits of an octal such as `0644`, without the leading zero.
