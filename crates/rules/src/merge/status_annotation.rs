@@ -13,6 +13,7 @@ use super::injected::DEFAULT_CONTAINER;
 use super::json;
 use super::presence::{Owner, PlacedPart, PodContents};
 use super::probes::RewrittenProbe;
+use crate::carried_rule::CarriedRule;
 use crate::decision::Origin;
 use crate::rule::Rule;
 use annotation::{Words, annotation};
@@ -49,6 +50,14 @@ static ORIGIN: LazyLock<Origin> = LazyLock::new(|| {
 /// The text of the annotation.
 fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_>, hash: &str) -> String {
     let authors = LazyCell::new(|| contents.draft.authors());
+    // A rule that removed something in an earlier call has nothing to do in this one, and no part in the pod shows that it acted.
+    let carried = LazyCell::new(|| {
+        let status = contents.draft.at(&contents.draft.layout.status).and_then(View::as_str);
+        CarriedRule::all(&status.unwrap_or_default())
+    });
+    let has_removed = |rule: &Rule| {
+        !rule.removals.is_empty() && carried.iter().any(|one| one.name == rule.name() && one.is_of(rule))
+    };
     let (mut acting, mut names) = (Words::new(), Words::new());
     for rule in rules {
         let before = names.len();
@@ -60,7 +69,7 @@ fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_
         for probe in rewritten.iter().filter(|probe| probe.rule == rule.name) {
             names.push(["probe:", &*probe.container, "/", probe.member]);
         }
-        if names.len() > before || authors.contains(rule.name()) {
+        if names.len() > before || authors.contains(rule.name()) || has_removed(rule) {
             acting.push([&*rule.name, "@", rule.version()]);
         }
     }

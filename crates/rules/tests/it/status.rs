@@ -156,3 +156,19 @@ fn a_computed_label_by_which_controllers_find_pods_is_refused() {
     assert!(decision.warnings[0].contains("find their pods by it"), "{:?}", decision.warnings);
     assert!(decision.changes().is_empty());
 }
+
+/// Another webhook adds a container between two calls. The rule that has removed something in the first call has nothing to do
+/// in the second one.
+#[test]
+fn a_rule_that_removed_in_an_earlier_call_stays_in_the_status() {
+    let text = rule("removes", "remove: [{env: {containers: all, name: X}}]")
+        + &rule("adds", "containerPatches: [{select: {all: true}, env: [{name: A, value: a}]}]");
+    let rules = rules(&text);
+    let object = pod(r#"{"containers":[{"name":"app","env":[{"name":"X","value":"x"}]}]}"#);
+    let mut made = result(&rules, &object);
+    let before = status(&made)["rules"].clone();
+    made["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "late"}));
+    let made = result(&rules, &made.to_string());
+    assert_eq!(made["spec"]["containers"][1]["env"][0]["name"], "A");
+    assert_eq!(status(&made)["rules"], before);
+}

@@ -115,7 +115,7 @@ async fn second_evaluation(namespace: &Namespace, rules: &RuleSet, object: &Valu
     }
     let again = rules.evaluate(&subject.object(&reply.text)).unwrap();
     let steps = again.changes().iter().map(|change| {
-        let value = change.operation.value().map(|value| value.get());
+        let value = change.operation.value().map(ToString::to_string);
         format!("{} {} {}; ", change.operation.name(), change.operation.path(), value.unwrap_or_default())
     });
     let is_unchanged = matches!(again.verdicts[0].outcome, Outcome::Unchanged);
