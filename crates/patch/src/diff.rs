@@ -10,6 +10,7 @@ use crate::view::MAX_RECURSION;
 use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 
 mod align;
+mod decoded_list;
 mod list;
 mod remaining_items;
 
@@ -34,7 +35,7 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 ///
 /// All else in `onto` stays: unknown members, the spelling of numbers, and unknown members of list items, which move with their
 /// item. List items are matched by the schema's keys; in lists without a schema by their `name`, else by the longest common
-/// subsequence. If `onto` has no value or `null` where `after` has one, the whole value is added. A value that changed below 128
+/// subsequence. A list that the type sorts stays in the order of `onto`. If `onto` has no value or `null` where `after` has one, the whole value is added. A value that changed below 128
 /// levels is replaced as a whole: no type decodes deeper values, so `before` has all of it.
 ///
 /// # Errors

@@ -9,14 +9,14 @@ use crate::{Kind, List, View};
 /// The most cells of the table for equal items: 4 MiB, a few milliseconds.
 const EQUAL_CELLS: usize = 1 << 19;
 /// The most pairs of items whose similarity is computed.
-const SIMILARITY_CELLS: usize = 1 << 10;
+pub(super) const SIMILARITY_CELLS: usize = 1 << 10;
 /// The most bytes of all these pairs: each pair is read once for each of its levels.
-const SIMILARITY_BYTES: usize = 1 << 22;
+pub(super) const SIMILARITY_BYTES: usize = 1 << 22;
 /// The similarity of equal items.
 const EQUAL: u64 = 1000;
 
 /// The indexes of one item in both lists.
-type Pair = (usize, usize);
+pub(super) type Pair = (usize, usize);
 
 /// For each item of `after`, its index in `before`.
 pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<Option<usize>> {
@@ -36,34 +36,6 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
     };
     for (old, new) in pairs {
         aligned[start + new] = Some(start + old);
-    }
-    aligned
-}
-
-/// For each item of `decoded`, its index in `received`, from which a type has decoded it. As [`align`], but items without a key may be in
-/// any order and each item has its origin, so items that are left are matched by similarity wherever they are.
-pub(super) fn align_decoded(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
-    let mut aligned = align(received, decoded, how);
-    if !aligned.contains(&None) {
-        return aligned;
-    }
-    let taken: HashSet<usize> = aligned.iter().flatten().copied().collect();
-    let old: Vec<usize> = (0..received.len()).filter(|at| !taken.contains(at)).collect();
-    let new: Vec<usize> = (0..decoded.len()).filter(|&at| aligned[at].is_none()).collect();
-    let bytes =
-        size(received).saturating_mul(new.len()).saturating_add(size(decoded).saturating_mul(old.len()));
-    if old.len().saturating_mul(new.len()) > SIMILARITY_CELLS || bytes > SIMILARITY_BYTES {
-        return aligned;
-    }
-    let pairs = old.iter().flat_map(|&old| new.iter().map(move |&new| (old, new)));
-    let mut pairs: Vec<(u64, Pair)> =
-        pairs.map(|(old, new)| (similarity(received[old], decoded[new], how), (old, new))).collect();
-    pairs.sort_by_key(|(similarity, _)| std::cmp::Reverse(*similarity));
-    let mut taken = HashSet::new();
-    for (similarity, (old, new)) in pairs {
-        if similarity > 0 && aligned[new].is_none() && taken.insert(old) {
-            aligned[new] = Some(old);
-        }
     }
     aligned
 }
@@ -282,7 +254,7 @@ fn heaviest(
 }
 
 /// The similarity of two items, from 0 to [`EQUAL`]; 0 below one half, or for different keys in a list with keys.
-fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
+pub(super) fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
         return if key == others { 1 + agreement(one, other, MAX_RECURSION) } else { 0 };
     }
@@ -290,7 +262,7 @@ fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if agreement * 2 >= EQUAL { agreement } else { 0 }
 }
 
-fn size(items: &[View<'_>]) -> usize {
+pub(super) fn size(items: &[View<'_>]) -> usize {
     items.iter().map(|item| item.to_json().len()).sum()
 }
 

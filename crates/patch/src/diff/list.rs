@@ -1,12 +1,10 @@
 //! Changes of lists: items keep the members that only `onto` knows when they move.
 
-use std::collections::{HashMap, HashSet};
-
 use super::Draft;
-use super::align::{align, align_decoded, identities, rising};
+use super::align::{align, rising};
+use super::decoded_list::{forget_duplicates, homes, received_order};
 use super::remaining_items::RemainingItems;
-use crate::view::MAX_RECURSION;
-use crate::{DocumentError, Kind, List, Operation, Pointer, Schema, View};
+use crate::{DocumentError, List, Operation, Pointer, Schema, View};
 
 /// The item at one position of the new list.
 enum Target<'d> {
@@ -119,44 +117,6 @@ fn steps<'d>(
     steps
 }
 
-/// For each item of `before`, its index in `onto`. Decoding may drop items, and a type that holds a set or a map sorts them.
-fn homes(before: &[View<'_>], onto: &[View<'_>], how: List) -> Vec<Option<usize>> {
-    let by_index = (0..before.len()).map(Some);
-    let is_complete = before.len() == onto.len();
-    if is_complete && identities(onto, how).is_none() && is_in_order(before, onto) {
-        return by_index.collect();
-    }
-    let homes = align_decoded(onto, before, how);
-    if is_complete && homes.contains(&None) { by_index.collect() } else { homes }
-}
-
-fn is_in_order(before: &[View<'_>], onto: &[View<'_>]) -> bool {
-    before.iter().zip(onto).all(|(decoded, received)| is_part(*decoded, *received, MAX_RECURSION))
-}
-
-/// Whether `decoded` may be what a type has read of `received`: it has no other value of a member. `levels` is the number of further
-/// levels that are compared.
-fn is_part(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
-    if decoded.to_json() == received.to_json() {
-        return true;
-    }
-    match (decoded.kind(), received.kind()) {
-        (Kind::Object, Kind::Object) if levels > 0 => {
-            let received: HashMap<_, _> = received.entries().into_iter().collect();
-            decoded.entries().into_iter().all(|(name, value)| {
-                received.get(&name).is_none_or(|received| is_part(value, *received, levels - 1))
-            })
-        }
-        (Kind::Array, Kind::Array) if levels > 0 => {
-            let (decoded, received) = (decoded.items(), received.items());
-            decoded.len() == received.len()
-                && decoded.iter().zip(received).all(|(one, other)| is_part(*one, other, levels - 1))
-        }
-        (_, Kind::Null) => true,
-        _ => decoded.same_as(received),
-    }
-}
-
 /// The items of the new list. Items of `onto` that are not in `before` stay behind the item that they follow.
 fn targets<'d>(
     before: &[View<'d>],
@@ -192,34 +152,6 @@ fn targets<'d>(
         }
     }
     targets
-}
-
-/// A set keeps one of several equal items. If the handler removed that one, the others are removed too: they are marked as known.
-fn forget_duplicates(known: &mut [bool], before: &[View<'_>], onto: &[View<'_>], kept: &[Option<usize>]) {
-    if known.iter().all(|known| *known) {
-        return;
-    }
-    let kept: HashSet<usize> = kept.iter().flatten().copied().collect();
-    let removed = before.iter().enumerate().filter(|(index, _)| !kept.contains(index));
-    let removed: HashSet<String> = removed.map(|(_, item)| item.canonical()).collect();
-    for (known, item) in known.iter_mut().zip(onto).filter(|(known, _)| !**known) {
-        *known = !removed.is_empty() && removed.contains(&item.canonical());
-    }
-}
-
-/// If the type has sorted the list and the handler has not, the indexes of the items of `after` in an order in which those that stay
-/// are as in `onto`.
-fn received_order(kept: &[Option<usize>], homes: &[Option<usize>]) -> Option<Vec<usize>> {
-    let home = |place: &usize| kept[*place].and_then(|old| homes[old]);
-    let staying = || (0..kept.len()).filter(|place| home(place).is_some());
-    if staying().is_sorted_by_key(|place| home(&place)) || !staying().is_sorted_by_key(|place| kept[place]) {
-        return None;
-    }
-    let mut sorted: Vec<usize> = staying().collect();
-    sorted.sort_by_key(home);
-    let mut order: Vec<usize> = (0..kept.len()).collect();
-    staying().zip(sorted).for_each(|(place, item)| order[place] = item);
-    Some(order)
 }
 
 /// The items of `onto` that stay while others are moved: as many as possible.

@@ -1,7 +1,7 @@
 //! Keeps the members of an object that no type knows.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use vestibule_patch::{Document, Kind, View};
 
@@ -31,19 +31,25 @@ fn merged<'v>(received: View<'v>, known: View<'v>, converted: View<'v>) -> Cow<'
 }
 
 fn object(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
-    let mut members: Vec<_> = converted
-        .entries()
-        .into_iter()
-        .map(|(name, value)| match (received.get(&name), known.get(&name)) {
-            (Some(received), Some(known)) => (name, merged(received, known, value)),
-            _ => (name, value.to_json()),
-        })
-        .collect();
-    let unknown = received.entries().into_iter().filter(|(name, value)| {
-        !value.is_null() && known.get(name).is_none() && converted.get(name).is_none()
-    });
+    let (received, converted) = (received.entries(), converted.entries());
+    let by_name: HashMap<&str, View<'_>> = received.iter().map(|(name, value)| (&**name, *value)).collect();
+    let known: HashMap<_, _> = known.entries().into_iter().collect();
+    let mut names = HashSet::with_capacity(converted.len());
+    let mut members = Vec::with_capacity(received.len().max(converted.len()));
+    for (name, value) in &converted {
+        names.insert(&**name);
+        let value = match (by_name.get(&**name), known.get(name)) {
+            (Some(received), Some(known)) => merged(*received, *known, *value),
+            _ => value.to_json(),
+        };
+        members.push((name, value));
+    }
+    let unknown = received
+        .iter()
+        .filter(|(name, value)| !value.is_null() && !known.contains_key(name) && !names.contains(&**name));
     members.extend(unknown.map(|(name, value)| (name, value.to_json())));
-    let members = members.iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(&**name)));
+    let members =
+        members.iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(&***name)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 

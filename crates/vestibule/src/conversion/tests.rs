@@ -288,3 +288,17 @@ fn many_items_without_names_do_not_make_a_conversion_slow() {
     // Minutes are what a search from item to item takes here.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
+
+/// Regression: each member of a large map was looked up from the map's start.
+#[test]
+fn many_members_do_not_make_a_conversion_slow() {
+    let map = |value: &dyn Fn(usize) -> Value| {
+        let members = (0..30_000).map(|n| (format!("n{n}"), value(n)));
+        json!({"map": members.collect::<serde_json::Map<_, _>>()}).to_string()
+    };
+    let (received, known) = (map(&|n| json!({"a": n, "x": true})), map(&|n| json!({"a": n})));
+    let start = Instant::now();
+    let carried = preserve_unknown::preserve_unknown(&received, &known, &known);
+    assert_eq!(carried.map(|carried| carried.len()), Some(received.len()));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
