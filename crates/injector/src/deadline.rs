@@ -15,7 +15,7 @@ pub(crate) fn share_of_remaining(deadline: Instant, share: f32) -> Instant {
 }
 
 /// The answer to a request, or an error after [`REQUEST_TIMEOUT`]: a connection that is dead without a reset must not hold up a task.
-pub(crate) async fn answered<T>(
+pub(crate) async fn with_timeout<T>(
     request: impl Future<Output = Result<T, kube::Error>>,
 ) -> Result<T, kube::Error> {
     let late = |_| Err(kube::Error::Service(format!("timeout: no answer within {REQUEST_TIMEOUT:?}").into()));

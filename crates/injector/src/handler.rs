@@ -140,15 +140,16 @@ impl InjectHandler {
         let namespaced = (!self.is_required).then_some(&snapshot.namespaced.rules);
         let evaluate = |facts| evaluate(rules, namespaced, request, (object, resource), facts);
         let mut evaluated = evaluate(facts);
-        let is_elsewhere = |decision: &Decision| may_be_of_other_namespaces(decision, rules);
+        let elsewhere = |decision| rules_elsewhere(decision, rules, request.operation);
         if let Some(watched) = self.namespaces.as_watched().filter(|_| self.is_required)
-            && evaluated.as_ref().is_ok_and(is_elsewhere)
+            && let Some(elsewhere) = evaluated.as_ref().ok().and_then(elsewhere)
         {
             // The API server calls this hook for namespaces of required rules only, unless the entries are wider than the rules. The
             // watch may not have reported a new label yet.
             let namespace = request.namespace.as_deref().unwrap_or_default();
             match watched.fresh_facts(namespace, until).await {
                 Ok(fresh) => evaluated = evaluate(fresh.as_deref()),
+                Err(_) if elsewhere == Elsewhere::Some => {}
                 Err(NotReady(missing)) => return Verdict::not_ready(missing),
             }
         }
@@ -178,16 +179,36 @@ impl InjectHandler {
     }
 }
 
-/// Whether a required rule is for other namespaces, and no required rule acts; `decision` was made by `rules`. The API server calls the
-/// hook for each label that required rules restrict namespaces by. By the last call, the rules of the other labels have acted.
-fn may_be_of_other_namespaces(decision: &Decision, rules: &RuleSet) -> bool {
+/// The required rules for such a resource that are for other namespaces than that of the object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Elsewhere {
+    All,
+    Some,
+}
+
+/// Which required rules are for other namespaces, if the watch may have missed a label that makes one of them match; `decision` was made
+/// by `rules`.
+///
+/// The API server calls the hook once for each label that required rules restrict namespaces by, so a rule that acts explains the call. If
+/// rules have acted already or have nothing to do, the call may be for another label, and only a new object can get by without the rule
+/// of that label.
+fn rules_elsewhere(decision: &Decision, rules: &RuleSet, operation: Operation) -> Option<Elsewhere> {
     let verdicts = rules.rules().iter().zip(&decision.verdicts);
-    let mut required = verdicts.filter(|(rule, _)| rule.required()).map(|(_, verdict)| &verdict.outcome);
-    let mut is_elsewhere = false;
-    required.all(|outcome| {
-        is_elsewhere |= matches!(outcome, Outcome::Skipped { reason: Reason::NamespaceNotMatched, .. });
-        !matches!(outcome, Outcome::Applied | Outcome::Denied { .. })
-    }) && is_elsewhere
+    let required = verdicts.filter(|(rule, _)| rule.required()).map(|(_, verdict)| &verdict.outcome);
+    let (mut elsewhere, mut here) = (false, false);
+    for outcome in required {
+        match outcome {
+            Outcome::Applied | Outcome::Denied { .. } => return None,
+            Outcome::Skipped { reason: Reason::NamespaceNotMatched, .. } => elsewhere = true,
+            Outcome::Skipped { reason: Reason::OtherResource, .. } => {}
+            _ => here = true,
+        }
+    }
+    match (elsewhere, here) {
+        (true, false) => Some(Elsewhere::All),
+        (true, true) if operation == Operation::Create => Some(Elsewhere::Some),
+        _ => None,
+    }
 }
 
 fn mode(snapshot: &Snapshot) -> Mode {

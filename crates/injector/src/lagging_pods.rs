@@ -25,7 +25,7 @@ use vestibule::prometheus_client::metrics::gauge::ConstGauge;
 use vestibule_rules::{CarriedRule, Rule, STATUS_ANNOTATION};
 
 use crate::configuration::snapshot::Snapshot;
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 use crate::pages::Pages;
 
 /// The number of versions of rules that are counted. A user who may create pods can write any name into the annotation.
@@ -201,7 +201,7 @@ impl LaggingStatus {
 }
 
 impl Problem {
-    /// Whether `problem` is another than before.
+    /// Whether `problem` differs from the one before.
     fn begins(problem: Option<&Self>, before: &mut Option<Discriminant<Self>>) -> bool {
         let kind = problem.map(discriminant);
         std::mem::replace(before, kind) != kind && kind.is_some()
@@ -233,7 +233,7 @@ impl Carried {
 async fn count(client: &Client) -> Result<Carried, kube::Error> {
     let mut pages = Pages::<Pod>::of_pods(client, None).metadata_only();
     let mut carried = Carried::default();
-    while let Some(page) = answered(pages.next()).await? {
+    while let Some(page) = with_timeout(pages.next()).await? {
         for Pod { metadata } in page {
             let annotations = metadata.annotations.filter(|_| metadata.deletion_timestamp.is_none());
             if let Some(annotation) = annotations.as_ref().and_then(|all| all.get(STATUS_ANNOTATION)) {

@@ -43,7 +43,7 @@ use crate::configuration::rule_object::{
 };
 use crate::configuration::rule_source::RuleDocument;
 use crate::configuration::snapshot::Snapshot;
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 
@@ -270,7 +270,7 @@ async fn patch_status<K: RuleKind>(
     patch: Value,
 ) -> Result<String, kube::Error> {
     let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-    let written = answered(objects.patch_status(name, &params, &Patch::Merge(patch))).await?;
+    let written = with_timeout(objects.patch_status(name, &params, &Patch::Merge(patch))).await?;
     Ok(written.resource_version().unwrap_or_default())
 }
 

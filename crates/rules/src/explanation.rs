@@ -167,6 +167,7 @@ impl Record {
 fn unchanged(state: Option<PartState>) -> (Effect, &'static str) {
     match state {
         Some(PartState::Present) => (Effect::There, "the object holds it already"),
+        Some(PartState::Omitted) => (Effect::NotNeeded, "the object without this field means the same"),
         Some(PartState::Kept) => {
             (Effect::Kept, "the object holds something else in its place, and the rule yields to that")
         }

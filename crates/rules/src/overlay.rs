@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::expression::Expression;
+use crate::pod;
 use crate::yaml::write_quoted;
 
 /// A value that a rule adds. It may be a secret, so there is no `Debug`.
@@ -129,6 +130,15 @@ impl Overlay {
     }
 
     /// The value as JSON. Items and members that are expressions are left out, and an item with `forEach` occurs once.
+    /// Whether leaving out the member `name` means the same as this value.
+    pub(crate) fn is_default(&self, name: &str) -> bool {
+        match self {
+            Self::Text(text) => pod::is_default_text(name, text),
+            Self::Literal(json) => pod::is_default_literal(name, json),
+            Self::List(_) | Self::Map(_) | Self::Expression(_) | Self::Loop(_) => false,
+        }
+    }
+
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write_json(&mut json);

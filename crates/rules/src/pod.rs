@@ -74,7 +74,7 @@ const OPEN_LISTS: &[&str] =
 
 /// Lists without keys whose items mean something else with a further member: a toleration with an effect tolerates less, and
 /// variables with a prefix have other names.
-const LISTS_OF_WHOLE_ITEMS: &[&str] = &["envFrom", "tolerations"];
+const COMPARED_BY_ALL_MEMBERS: &[&str] = &["envFrom", "tolerations"];
 
 /// Members that the API server omits if they have their zero value. Pointers such as `allowPrivilegeEscalation` are
 /// not among them.
@@ -195,15 +195,19 @@ pub(crate) fn is_open_list(member: &str) -> bool {
 }
 
 /// Whether an item of the list `name` with a further member is another item.
-pub(crate) fn has_whole_items(name: &str) -> bool {
-    LISTS_OF_WHOLE_ITEMS.contains(&name)
+pub(crate) fn compares_all_members(name: &str) -> bool {
+    COMPARED_BY_ALL_MEMBERS.contains(&name)
 }
 
-/// Whether leaving out `member` means the same as the value `json`.
-pub(crate) fn is_default(member: &str, json: &str) -> bool {
+/// Whether leaving out `member` means the same as `text`.
+pub(crate) fn is_default_text(member: &str, text: &str) -> bool {
     // A claim with an empty class gets no volume of the default class.
-    (json == "\"\"" && member != "storageClassName")
-        || (member, json) == ("protocol", "\"TCP\"")
+    (text.is_empty() && member != "storageClassName") || (member, text) == ("protocol", "TCP")
+}
+
+/// Whether leaving out `member` means the same as the number or boolean `json`.
+pub(crate) fn is_default_literal(member: &str, json: &str) -> bool {
+    (member, json) == ("optional", "false")
         || (matches!(json, "false" | "0") && OMITTED_ZEROS.contains(&member))
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Watched {
     /// The newest mark that the object with this uid had.
     held: Option<(Option<String>, Mark)>,
     pub(super) reading: Backoff,
-    /// When it was last read, not by the watch, or first to be read.
+    /// When a GET last read it; before the first one, when it was first due.
     pub(super) read_at: Option<Instant>,
     pub(super) writing: Backoff,
     pub(super) repair_throttle: RepairThrottle,

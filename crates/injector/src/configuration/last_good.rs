@@ -9,7 +9,7 @@ use kube::api::{Api, PostParams};
 use serde::{Deserialize, Serialize};
 
 use super::rule_source::RuleDocument;
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 
 /// The name of the ConfigMap. It does not have the label of ConfigMaps with rules.
 pub(crate) const LAST_GOOD: &str = "injector-last-good";
@@ -54,7 +54,7 @@ impl LastGood {
 
     /// The stored documents; [`None`] where none are stored, or the format is not understood.
     pub(crate) async fn read(&self) -> Result<Option<Vec<RuleDocument>>, kube::Error> {
-        let Some(found) = answered(self.0.get_opt(LAST_GOOD)).await? else { return Ok(None) };
+        let Some(found) = with_timeout(self.0.get_opt(LAST_GOOD)).await? else { return Ok(None) };
         let stored: Option<Stored> =
             found.data.as_ref().and_then(|data| serde_json::from_str(data.get(KEY)?).ok());
         let stored = stored.filter(|stored| stored.version == VERSION);
@@ -85,7 +85,7 @@ impl LastGood {
 
     /// Writes on the condition that the ConfigMap has the resource version that was read.
     async fn write_once(&self, text: &str) -> Result<(), kube::Error> {
-        let found = answered(self.0.get_opt(LAST_GOOD)).await?;
+        let found = with_timeout(self.0.get_opt(LAST_GOOD)).await?;
         let known = found.as_ref().and_then(|found| found.data.as_ref()?.get(KEY));
         if known.is_some_and(|known| known == text) {
             return Ok(());
@@ -94,11 +94,11 @@ impl LastGood {
         let params = PostParams::default();
         if let Some(found) = found {
             let config_map = ConfigMap { data, ..found };
-            return answered(self.0.replace(LAST_GOOD, &params, &config_map)).await.map(drop);
+            return with_timeout(self.0.replace(LAST_GOOD, &params, &config_map)).await.map(drop);
         }
         let metadata = ObjectMeta { name: Some(LAST_GOOD.to_owned()), ..ObjectMeta::default() };
         let config_map = ConfigMap { data, metadata, ..ConfigMap::default() };
-        answered(self.0.create(&params, &config_map)).await.map(drop)
+        with_timeout(self.0.create(&params, &config_map)).await.map(drop)
     }
 }
 

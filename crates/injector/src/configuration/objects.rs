@@ -16,7 +16,7 @@ use super::rule_object::{
     Injection, InjectorSettings, NamespacedInjection, ObservedObject, RuleKind, RuleObject,
 };
 use super::rule_source::RuleSource;
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 
 /// The time between two questions whether the API server has the definitions.
 const DISCOVERY_INTERVAL: Duration = Duration::from_secs(10);
@@ -209,7 +209,7 @@ fn is_complete(defined: &[CustomResource]) -> bool {
 
 /// The kinds of which the API server has definitions.
 async fn definitions(client: &Client) -> Result<Vec<CustomResource>, kube::Error> {
-    let found = match answered(client.list_api_group_resources(API_VERSION)).await {
+    let found = match with_timeout(client.list_api_group_resources(API_VERSION)).await {
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(Vec::new()),
         found => found?.resources,
     };

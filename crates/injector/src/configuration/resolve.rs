@@ -160,8 +160,12 @@ impl Resolver<'_> {
     /// Whether a source other than `here` has a version of `document`, or may have one.
     fn is_elsewhere(&self, document: &RuleDocument, here: &RuleSource) -> bool {
         self.sources.iter().filter(|source| source.name != here.name).any(|source| {
-            source.documents().iter().any(|one| one.key == document.key)
-                || source.text.is_err() && source.name == document.source
+            let was_its_source = source.name == document.source;
+            source
+                .documents()
+                .iter()
+                .any(|one| one.key == document.key || was_its_source && one.key.is_none())
+                || was_its_source && source.text.is_err()
         })
     }
 

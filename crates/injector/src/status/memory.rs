@@ -1,4 +1,4 @@
-//! What is remembered of the status of an object.
+//! The state that the status writer keeps for each object.
 
 use serde_json::Value;
 use tokio::time::Instant;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use vestibule::identity::{Desired, RegistrationKind};
 use vestibule::tooling::Entries;
 
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 
 /// An API server learns by a watch of a webhook configuration that was stored. It calls the injector for new entries after this time.
 const WATCH_DELAY: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ async fn are_stored(client: &Client, entries: &Entries) -> Option<bool> {
     let configurations = Api::<MutatingWebhookConfiguration>::all(client.clone());
     let desired = entries.desired();
     for desired in desired.iter().filter(|it| it.registration().kind == RegistrationKind::Mutating) {
-        let found = answered(configurations.get_opt(&desired.registration().name)).await.ok()?;
+        let found = with_timeout(configurations.get_opt(&desired.registration().name)).await.ok()?;
         let were_written =
             |found: &MutatingWebhookConfiguration| desired.were_written(found.metadata.annotations.as_ref());
         if !found.is_some_and(|found| has_entries(&found, desired, were_written(&found))) {

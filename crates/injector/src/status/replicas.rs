@@ -22,7 +22,7 @@ use vestibule::tooling::Watched;
 use vestibule_rules::CONTROLLER;
 
 use super::MANAGER;
-use crate::deadline::answered;
+use crate::deadline::with_timeout;
 
 /// The label of these Leases; its value is `true`.
 const LABEL: &str = "vestibule.dev/replica";
@@ -107,7 +107,7 @@ impl Replicas {
                 },
             });
             let params = PatchParams::apply(MANAGER).force();
-            match answered(self.api.patch(&self.name, &params, &Patch::Apply(lease))).await {
+            match with_timeout(self.api.patch(&self.name, &params, &Patch::Apply(lease))).await {
                 Ok(_) => self.reported = Some((hash.to_owned(), Instant::now())),
                 Err(error) => {
                     tracing::debug!(%error, "the Lease of this replica cannot be written; trying again");
@@ -121,7 +121,7 @@ impl Replicas {
         let Ok(leases) = self.watched.lookup(std::time::Instant::now()).everywhere().list() else { return };
         for abandoned in self.take(&leases, writers, Instant::now(), Timestamp::now()) {
             // It is deleted by one replica, and missing for the others.
-            let _ = answered(self.api.delete(&abandoned, &DeleteParams::default())).await;
+            let _ = with_timeout(self.api.delete(&abandoned, &DeleteParams::default())).await;
         }
         // The watch may not have seen this replica's own report yet.
         if self.reported.as_ref().is_some_and(|(reported, _)| reported == hash) {

@@ -248,10 +248,10 @@ codes! {
          mode.",
         Spec "sidecars: [{name: proxy, image: 'proxy:1', mode: regular, position: {initContainers: first}}]";
     CONTROLLER_LABEL = "VST0158", "a label by which controllers find their pods",
-        "Controllers set these labels on the pods that they create, and find the pods by them: a ReplicaSet by \
+        "Controllers set these labels on the pods that they create, and find the pods by most of them: a ReplicaSet by \
          `pod-template-hash`, a Job by `batch.kubernetes.io/controller-uid`, a DaemonSet by `controller-revision-hash`. \
-         If a rule changes or removes one, the controller does not find the pod that it has created, and creates \
-         another one, without end. Use another key.",
+         If a rule changes or removes such a label, the controller does not find the pod that it has created, and \
+         creates another one, without end. Use another key.",
         Spec "onConflict: override\npod: {labels: {pod-template-hash: stable}}";
     DUPLICATE_SETTINGS = "VST0165", "duplicate settings",
         "One document of kind `InjectorSettings` configures the whole injector. With two of them it would be \

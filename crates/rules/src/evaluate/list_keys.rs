@@ -162,10 +162,7 @@ fn check_key(field: &str, item: &Overlay) -> Result<(), String> {
 
 /// The members of an item of the list `field` besides its key that no other item has, with the values that are compared.
 fn distinct_members(field: &str, item: &Overlay) -> impl Iterator<Item = (&'static str, String)> {
-    let written = |name: &str| {
-        let json = item.get(name).map(Overlay::to_json);
-        json.filter(|json| !pod::is_default(name, json))
-    };
+    let written = |name: &str| item.get(name).filter(|value| !value.is_default(name)).map(Overlay::to_json);
     pod::distinct(field).filter_map(move |(member, beside)| {
         let all = beside.iter().map(|name| written(name).unwrap_or_default());
         Some((member, std::iter::once(written(member)?).chain(all).collect::<Vec<_>>().join(" ")))

@@ -45,7 +45,7 @@ pub(crate) fn reserved(map: &str, key: &str) -> Option<(&'static Code, String)> 
     }
     // A controller that does not find the pod that it has created creates another one, without end.
     is_of_controllers(map, key)
-        .then(|| (&CONTROLLER_LABEL, format!("controllers set `{key}` and find their pods by it")))
+        .then(|| (&CONTROLLER_LABEL, format!("controllers set `{key}`, and may find their pods by it")))
 }
 
 /// The resources whose pods or pod templates `rule` reads; rules write there. With `metadataOf: workload` it reads the labels of

@@ -3,7 +3,7 @@
 use vestibule_patch::{Kind, List, Schema, View};
 
 use crate::key;
-use crate::overlay::Overlay;
+use crate::overlay::{Member, Overlay};
 use crate::pod;
 use crate::quantity::{nanos, rounded_nanos};
 use crate::rule::Item;
@@ -38,25 +38,41 @@ pub(crate) fn contains(found: View<'_>, overlay: &Overlay, name: &str, schema: S
         Overlay::List(items) => contains_items(found, items, name, schema),
         Overlay::Map(members) => {
             found.kind() == Kind::Object
-                && members.iter().filter(|member| member.known).all(|member| {
-                    let is_entry = pod::is_text_map(name);
-                    // All entries of maps such as `requests` have the type that the name of the map determines.
-                    let name = if is_entry { name } else { &member.name };
-                    match present(found, &member.name) {
-                        Some(found) if is_replaced_policy(&member.name, found) => true,
-                        Some(found) => {
-                            let schema = match &member.value {
-                                Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
-                                // The schema of a scalar is not used.
-                                _ => schema,
-                            };
-                            contains(found, &member.value, name, schema)
-                        }
-                        // An entry with an empty text is not the same as none.
-                        None => !is_entry && means_absence(found, &member.name, &member.value),
-                    }
-                })
+                && members.iter().all(|member| contains_member(found, member, name, schema))
         }
+    }
+}
+
+/// The first member of `overlay` that `found`, the value of the member `name`, does not contain.
+pub(super) fn first_difference<'o>(
+    found: View<'_>,
+    overlay: &'o Overlay,
+    name: &str,
+    schema: Schema<'_>,
+) -> Option<&'o str> {
+    let differs = |member: &&Member| !contains_member(found, member, name, schema);
+    overlay.members().iter().find(differs).map(|member| member.name.as_str())
+}
+
+fn contains_member(found: View<'_>, member: &Member, name: &str, schema: Schema<'_>) -> bool {
+    if !member.known {
+        return true;
+    }
+    let is_entry = pod::is_text_map(name);
+    // All entries of maps such as `requests` have the type that the name of the map determines.
+    let name = if is_entry { name } else { &member.name };
+    match present(found, &member.name) {
+        Some(found) if !is_entry && is_replaced_policy(name, found) => true,
+        Some(found) => {
+            let schema = match &member.value {
+                Overlay::List(_) | Overlay::Map(_) => schema.field(&member.name),
+                // The schema of a scalar is not used.
+                _ => schema,
+            };
+            contains(found, &member.value, name, schema)
+        }
+        // An entry with an empty text is not the same as none.
+        None => !is_entry && means_absence(found, &member.name, &member.value),
     }
 }
 
@@ -83,8 +99,8 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
     }
 }
 
-/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if the list
-/// has whole items, nothing else. If there are several, which is legal in `env`, it is the last one, because that one takes effect.
+/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if all members
+/// of its items are compared, nothing else. If there are several, which is legal in `env`, it is the last one, because that one takes effect.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -97,7 +113,7 @@ pub(crate) fn find<'d>(
             items.iter().rposition(|found| key::of_view(*found, keys) == wanted)
         }
         List::Set | List::Atomic | List::Unknown => {
-            let is_other = |found: &View<'_>| pod::has_whole_items(name) && has_more(*found, wanted);
+            let is_other = |found: &View<'_>| pod::compares_all_members(name) && has_more(*found, wanted);
             let is_same =
                 |found: &View<'_>| contains(*found, wanted, name, schema.item()) && !is_other(found);
             items.iter().rposition(is_same)
@@ -111,8 +127,17 @@ pub(crate) fn find<'d>(
 fn has_more(found: View<'_>, wanted: &Overlay) -> bool {
     found.entries().into_iter().any(|(name, value)| match wanted.get(&name) {
         Some(wanted) => has_more(value, wanted),
-        None => !value.is_null() && !pod::is_default(&name, &value.to_json()),
+        None => !value.is_null() && !is_default(&name, value),
     })
+}
+
+/// Whether leaving out the member `name` means the same as `value`.
+pub(super) fn is_default(name: &str, value: View<'_>) -> bool {
+    match value.kind() {
+        Kind::String => value.as_str().is_some_and(|text| pod::is_default_text(name, &text)),
+        Kind::Number | Kind::Bool => pod::is_default_literal(name, &value.to_json()),
+        Kind::Array | Kind::Object | Kind::Null => false,
+    }
 }
 
 /// The member `name`, unless it is null.
@@ -136,7 +161,7 @@ fn same_amount(name: &str, one: &str, other: &str) -> bool {
 
 /// Whether an absent member `name` means the same as the value `wanted`, and no member excludes it.
 pub(super) fn means_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
-    let excluded = pod::union_of(name).unwrap_or_default().iter();
-    pod::is_default(name, &wanted.to_json())
-        && excluded.filter(|other| **other != name).all(|other| present(found, other).is_none())
+    let excluded = || pod::union_of(name).unwrap_or_default().iter();
+    wanted.is_default(name)
+        && excluded().filter(|other| **other != name).all(|other| present(found, other).is_none())
 }

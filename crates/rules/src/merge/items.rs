@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use vestibule_patch::{List, Operation, Pointer, Schema, View};
 
-use super::contains::holds;
+use super::contains::{first_difference, holds};
 use super::draft::Draft;
 use super::insertions::{self, Insertions};
 use super::item_lookup::ItemLookup;
@@ -88,7 +88,13 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 Some((index, found)) => match item.on_conflict {
                     OnConflict::Keep | OnConflict::KeepOwn => {}
                     OnConflict::Override => overriding.push((index, item)),
-                    on_conflict => return Err(conflict(item, on_conflict, difference(name, found, item))),
+                    on_conflict => {
+                        return Err(conflict(
+                            item,
+                            on_conflict,
+                            difference(name, found, item, schema.item()),
+                        ));
+                    }
                 },
             }
         }
@@ -201,8 +207,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 }
 
 /// The conflict between `item` and the item `found` of the object.
-fn difference(list: &str, found: View<'_>, item: &Item) -> String {
+fn difference(list: &str, found: View<'_>, item: &Item, schema: Schema<'_>) -> String {
     let key = &item.key;
+    let member = || {
+        let name = first_difference(found, &item.overlay, list, schema);
+        name.map(|name| format!(" in `{}`", printable_short(name))).unwrap_or_default()
+    };
     match list {
         "volumes" => {
             let here = found.entries().into_iter().map(|(name, _)| printable_short(&name));
@@ -211,9 +221,11 @@ fn difference(list: &str, found: View<'_>, item: &Item) -> String {
             let wanted = wanted.filter(|name| name != "name").collect::<Vec<_>>().join(", ");
             format!("volume `{key}` exists already and differs (`{here}` in the pod, `{wanted}` in the rule)")
         }
-        "containers" | "initContainers" => format!("container `{key}` exists already and differs"),
+        "containers" | "initContainers" => {
+            format!("container `{key}` exists already and differs{}", member())
+        }
         "env" => format!("variable `{key}` has another value already"),
         "volumeMounts" => format!("something else is mounted at `{key}` already"),
-        _ => format!("`{key}` in `{list}` exists already and differs"),
+        _ => format!("`{key}` in `{list}` exists already and differs{}", member()),
     }
 }

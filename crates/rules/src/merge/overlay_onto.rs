@@ -28,10 +28,10 @@ pub(super) fn overlay_onto(
                 remove_alternatives(draft, path, &member.name, origin)?;
                 let below = path.child(&member.name);
                 let schema = schema.field(&member.name);
-                let is_entry = pod::is_text_map(&last(path));
-                let is_default = |object| means_absence(object, &member.name, &member.value);
+                let is_default = || member.value.is_default(&member.name) && !pod::is_text_map(&last(path));
+                let is_omitted = |object| means_absence(object, &member.name, &member.value);
                 match draft.at(&below) {
-                    None if !is_entry && draft.at(path).is_some_and(is_default) => {}
+                    None if is_default() && draft.at(path).is_some_and(is_omitted) => {}
                     None => draft.set(below, json::of_overlay(&member.value)?, origin.clone())?,
                     Some(found) if contains(found, &member.value, &member.name, schema) => {}
                     Some(_) => overlay_onto(draft, &below, &member.value, schema, origin)?,

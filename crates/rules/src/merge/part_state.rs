@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::draft::Draft;
-use super::presence::{PlacedPart, PodContents};
+use super::presence::{PlacedPart, PodContents, Presence};
 use crate::rule::{OnConflict, Rule};
 
 /// By the name of the rule and the text of the clause.
@@ -15,6 +15,8 @@ pub(crate) type PartStates = HashMap<(Arc<str>, Arc<str>), PartState>;
 pub(crate) enum PartState {
     /// The object has it.
     Present,
+    /// The object is without the field, which means the same.
+    Omitted,
     /// The object has something else, which the rule keeps.
     Kept,
     /// The object has something else, which a later rule or block has set.
@@ -29,16 +31,17 @@ pub(crate) fn part_states(rules: &[&Rule], draft: &mut Draft<'_>) -> PartStates 
     let mut states = PartStates::new();
     for rule in rules {
         let mut note = |part: PlacedPart<'_>| {
-            let state = match (part.is_present, part.item.on_conflict) {
-                (None, _) => PartState::NotSelected,
-                (Some(true), _) => PartState::Present,
-                (Some(false), OnConflict::Override) => PartState::Overridden,
-                (Some(false), _) => PartState::Kept,
+            let state = match (part.presence, part.item.on_conflict) {
+                (Presence::NotSelected, _) => PartState::NotSelected,
+                (Presence::Present, _) => PartState::Present,
+                (Presence::Omitted, _) => PartState::Omitted,
+                (Presence::Absent, OnConflict::Override) => PartState::Overridden,
+                (Presence::Absent, _) => PartState::Kept,
             };
             let clause = (Arc::clone(&rule.name), Arc::clone(&part.item.clause.text));
             let known = states.entry(clause).or_insert(state);
             // A container that differs takes precedence over containers that have the part.
-            if matches!(known, PartState::Present | PartState::NotSelected) {
+            if matches!(known, PartState::Present | PartState::Omitted | PartState::NotSelected) {
                 *known = state;
             }
         };

@@ -126,10 +126,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let Some(found) = self.draft.at(&place) else {
             // The API server omits such a value, so each further call would add it again. An entry with an empty text is stored.
             let is_entry = path.last().is_some_and(|map| pod::is_text_map(map));
-            let is_default = |map| means_absence(map, &item.key, &item.overlay);
-            return match self.draft.at(&below(base, path)) {
-                Some(map) if !is_entry && is_default(map) => Ok(()),
-                _ => self.missing(base, part, missing),
+            let is_omitted = |map| means_absence(map, &item.key, &item.overlay);
+            let is_default = !is_entry && item.overlay.is_default(&item.key);
+            return match is_default && self.draft.at(&below(base, path)).is_some_and(is_omitted) {
+                true => Ok(()),
+                false => self.missing(base, part, missing),
             };
         };
         // All entries of maps such as `requests` have the type that the name of the map determines.

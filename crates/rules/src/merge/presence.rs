@@ -28,8 +28,25 @@ pub(super) struct PlacedPart<'p> {
     pub(super) item: &'p Item,
     /// The name of the item: its key, or a name within it. It is never a value of the item.
     pub(super) name: &'p str,
-    /// Whether the pod has the part; `None` if its block selects no container.
-    pub(super) is_present: Option<bool>,
+    pub(super) presence: Presence,
+}
+
+/// Whether the pod has a part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Present,
+    /// The pod has no such member, which means the same as the part.
+    Omitted,
+    /// The pod has something else, or nothing.
+    Absent,
+    /// The block of the part selects no container.
+    NotSelected,
+}
+
+impl From<bool> for Presence {
+    fn from(is_present: bool) -> Self {
+        if is_present { Self::Present } else { Self::Absent }
+    }
 }
 
 /// The object that a part is added to.
@@ -103,7 +120,14 @@ impl<'h> PodContents<'h> {
                 let items = block.lists.iter().flat_map(|list| &list.items);
                 for item in items.chain(block.parts.iter().map(|part| &part.item)) {
                     let owner = Owner::Container("containers", 0, "");
-                    each(PlacedPart { owner, list: None, path: &[], item, name: "", is_present: None });
+                    each(PlacedPart {
+                        owner,
+                        list: None,
+                        path: &[],
+                        item,
+                        name: "",
+                        presence: Presence::NotSelected,
+                    });
                 }
             }
         }
@@ -135,9 +159,9 @@ impl<'h> PodContents<'h> {
         wanted: &'p [Item],
         each: &mut impl FnMut(PlacedPart<'p>),
     ) {
-        let mut add = |item: &'p Item, is_present| {
+        let mut add = |item: &'p Item, is_present: bool| {
             let name = called(&item.overlay, &item.key, schema);
-            each(PlacedPart { owner, list: Some(list), path: &[], item, name, is_present: Some(is_present) });
+            each(PlacedPart { owner, list: Some(list), path: &[], item, name, presence: is_present.into() });
         };
         let container = match owner {
             Owner::Metadata | Owner::Spec => None,
@@ -167,17 +191,21 @@ impl<'h> PodContents<'h> {
             let place = path.iter().try_fold(view, |place, name| Some(present(place?, name))).flatten();
             let schema = path.iter().fold(schema, |schema, name| schema.field(name));
             let map = path.last().map_or("", String::as_str);
-            let is_present = if *listed {
+            let presence = if *listed {
                 let list = || path.iter().fold(self.pointer(owner), |place, name| place.child(name));
                 let found = self.lookup(place, list, schema, std::iter::once(item)).find(item, map, schema);
-                found.is_some_and(|(_, found)| holds(found, item, map, schema.item()))
+                found.is_some_and(|(_, found)| holds(found, item, map, schema.item())).into()
             } else {
-                let name = if pod::is_text_map(map) { map } else { &item.key };
-                let found = place.and_then(|place| present(place, &item.key));
-                found.is_some_and(|found| contains(found, &item.overlay, name, schema.field(&item.key)))
+                let is_entry = pod::is_text_map(map);
+                let name = if is_entry { map } else { &item.key };
+                match place.and_then(|place| present(place, &item.key)) {
+                    Some(found) => contains(found, &item.overlay, name, schema.field(&item.key)).into(),
+                    None if !is_entry && item.overlay.is_default(&item.key) => Presence::Omitted,
+                    None => Presence::Absent,
+                }
             };
             let name = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-            each(PlacedPart { owner, list: None, path, item, name, is_present: Some(is_present) });
+            each(PlacedPart { owner, list: None, path, item, name, presence });
         }
     }
 

@@ -4,6 +4,7 @@
 mod annotation;
 
 use std::cell::LazyCell;
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use vestibule_patch::View;
@@ -11,7 +12,7 @@ use vestibule_patch::View;
 use super::draft::Draft;
 use super::injected::DEFAULT_CONTAINER;
 use super::json;
-use super::presence::{Owner, PlacedPart, PodContents};
+use super::presence::{Owner, PlacedPart, PodContents, Presence};
 use super::probes::RewrittenProbe;
 use crate::carried_rule::CarriedRule;
 use crate::decision::Origin;
@@ -53,10 +54,11 @@ fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_
     // A rule that removed something in an earlier call has nothing to do in this one, and no part in the pod shows that it acted.
     let carried = LazyCell::new(|| {
         let status = contents.draft.at(&contents.draft.layout.status).and_then(View::as_str);
-        CarriedRule::all(&status.unwrap_or_default())
+        let all = CarriedRule::all(&status.unwrap_or_default()).into_iter();
+        all.map(|one| (one.name, one.version)).collect::<HashMap<_, _>>()
     });
     let has_removed = |rule: &Rule| {
-        !rule.removals.is_empty() && carried.iter().any(|one| one.name == rule.name() && one.is_of(rule))
+        !rule.removals.is_empty() && carried.get(rule.name()).is_some_and(|version| version == rule.version())
     };
     let (mut acting, mut names) = (Words::new(), Words::new());
     for rule in rules {
@@ -79,7 +81,7 @@ fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_
 /// Adds the name of `part` if the pod has it.
 fn add_name(part: &PlacedPart<'_>, names: &mut Words) {
     let PlacedPart { owner, list, path, name, .. } = *part;
-    if part.is_present != Some(true) {
+    if part.presence != Presence::Present {
         return;
     }
     let steps = || path.iter().flat_map(|step| [step, "/"]);

@@ -10,7 +10,7 @@ use crate::rule::resource::Resource;
 /// The label by which a Deployment distinguishes its ReplicaSets.
 pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
-/// The other labels that controllers set on their pods, and find them by.
+/// The other labels that controllers set on their pods. They find the pods by most of them.
 const CONTROLLER_LABELS: [&str; 9] = [
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/controller-uid",
@@ -26,7 +26,7 @@ const CONTROLLER_LABELS: [&str; 9] = [
 /// The annotation by which an indexed Job finds the pod of an index.
 const INDEX_ANNOTATION: &str = "batch.kubernetes.io/job-completion-index";
 
-/// Whether controllers find their pods by this label or annotation.
+/// Whether controllers set this label or annotation on their pods, and may find the pods by it.
 pub(crate) fn is_of_controllers(map: &str, key: &str) -> bool {
     match map {
         "labels" => key == HASH_LABEL || CONTROLLER_LABELS.contains(&key),

@@ -117,7 +117,7 @@ fn every_part_of_a_rule_has_its_effect_and_changes() {
 /// The object has the part, has something else in its place, or no container is selected.
 #[test]
 fn a_part_without_a_change_has_a_reason() {
-    let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a, gone: {$cel: \"optional.none()\"}}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
+    let spec = "parameters: [{name: some, type: bool, default: \"false\", annotation: a/b}]\npod: {labels: {tier: ours, zone: a, gone: {$cel: \"optional.none()\"}}, spec: {hostNetwork: false}}\nvolumes: [{name: v, emptyDir: {}}]\ncontainerPatches:\n- select: {names: [one]}\n  onConflict: keep\n  env: [{name: A, value: b}]\n  ports: [{containerPort: 80}]\n- select: {names: [nobody]}\n  env: [{name: A, value: b}]\n- select: {names: [one, two]}\n  env: [{name: C, value: c}]";
     let later = rule("s", "order: 1\npod: {labels: {tier: theirs}}\nonConflict: override");
     let earlier = rule("r", spec);
     let rules = rules(&format!("{earlier}{later}"));
@@ -134,6 +134,7 @@ fn a_part_without_a_change_has_a_reason() {
             ("pod.labels[tier]", Effect::Kept),
             ("pod.labels[zone]", Effect::There),
             ("pod.labels[gone]", Effect::NotNeeded),
+            ("pod.spec.hostNetwork", Effect::NotNeeded),
             ("volumes[0]", Effect::There),
             ("containerPatches[0].env[0]", Effect::Kept),
             ("containerPatches[0].ports[0]", Effect::There),

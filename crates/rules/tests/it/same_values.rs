@@ -47,12 +47,12 @@ fn a_conflict_names_the_item_and_its_list() {
         (
             "sidecars: [{name: s, image: i, mode: regular}]".to_owned(),
             r#"{"containers":[{"name":"s","image":"theirs"}]}"#.to_owned(),
-            "container `s` exists already and differs",
+            "container `s` exists already and differs in `image`",
         ),
         (
             "initContainers: [{name: s, image: i}]".to_owned(),
             r#"{"initContainers":[{"name":"s","image":"theirs"}]}"#.to_owned(),
-            "container `s` exists already and differs",
+            "container `s` exists already and differs in `image`",
         ),
         (
             block("env: [{name: A, value: b}]"),
@@ -68,7 +68,7 @@ fn a_conflict_names_the_item_and_its_list() {
         (
             block("ports: [{containerPort: 80, name: web}]"),
             app(r#""ports":[{"containerPort":80,"name":"other"}]"#),
-            "in `ports` exists already and differs",
+            "in `ports` exists already and differs in `name`",
         ),
     ] {
         let decision = decide(&rules(&rule("r", &spec)), &pod(&object));

@@ -55,7 +55,8 @@ impl State {
         }
     }
 
-    /// The text for a ring whose CAs may sign for none of our names. It is not replaced unasked: another webhook may keep it.
+    /// The text for a ring whose CAs may sign for none of our names. A replica does not replace the ring by itself,
+    /// because another webhook may keep it.
     pub(super) fn permits_no_name(&self) -> String {
         let (secret, names) = (&self.secret_name, self.names.join(", "));
         format!(

@@ -217,6 +217,11 @@ fn a_broken_document_that_moved_keeps_its_last_good_version() {
     // It moved, and a copy of it is broken.
     fixture.reload(&[("three", &broken("b")), ("four", &rule("b", 4))]);
     fixture.holds(&["b v4"], SnapshotState::LastGood);
+    // It may be the document without a name in the source that it was in.
+    let fixture = Fixture::new();
+    fixture.reload(&[("one", &rule("a", 1)), ("two", &rule("b", 1))]);
+    fixture.reload(&[("one", "kind: [\n"), ("three", &broken("a")), ("two", &rule("b", 2))]);
+    fixture.holds(&["a v1", "b v2"], SnapshotState::LastGood);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use vestibule_patch::{Key, Kind, List, Schema, View};
 
 use crate::key;
-use crate::merge::contains::present;
+use crate::merge::contains::{is_default, present};
 use crate::overlay::Overlay;
 use crate::pod;
 use crate::yaml::write_quoted;
@@ -18,8 +18,8 @@ pub(in crate::merge) enum IndexKey {
     Keys(&'static [Key]),
     /// For a list without merge keys: the paths of all scalars in the item that is looked up.
     Contents(Vec<Vec<String>>),
-    /// For a list of whole items: all members of the item, without default values.
-    Whole,
+    /// For a list whose items are compared by all members: these members, without default values.
+    AllMembers,
 }
 
 impl IndexKey {
@@ -27,7 +27,7 @@ impl IndexKey {
     /// quantities, which have several spellings.
     pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
         match Self::of_containing(schema, name, item)? {
-            Self::Contents(_) if pod::has_whole_items(name) => Some(Self::Whole),
+            Self::Contents(_) if pod::compares_all_members(name) => Some(Self::AllMembers),
             key => Some(key),
         }
     }
@@ -52,9 +52,9 @@ impl IndexKey {
                     Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) | Overlay::Loop(_) => None,
                 }
             })),
-            Self::Whole => {
+            Self::AllMembers => {
                 let json = RawValue::from_string(overlay.to_json());
-                Cow::Owned(json.map(|json| whole(View::of(&json))).unwrap_or_default())
+                Cow::Owned(json.map(|json| all_members(View::of(&json))).unwrap_or_default())
             }
         }
     }
@@ -71,7 +71,7 @@ impl IndexKey {
                     Kind::Array | Kind::Object | Kind::Null => None,
                 }
             })),
-            Self::Whole => Cow::Owned(whole(item)),
+            Self::AllMembers => Cow::Owned(all_members(item)),
         }
     }
 }
@@ -83,7 +83,7 @@ fn scalar_paths(overlay: &Overlay, name: &str, path: &mut Vec<String>, paths: &m
     match overlay {
         Overlay::Text(_) | Overlay::Literal(_) => {
             paths.push(path.clone());
-            !pod::is_quantity(name) && name != "mountPath" && !pod::is_default(name, &overlay.to_json())
+            !pod::is_quantity(name) && name != "mountPath" && !overlay.is_default(name)
         }
         Overlay::Map(members) => {
             !members.is_empty()
@@ -114,7 +114,7 @@ fn joined<'t>(paths: &[Vec<String>], at: impl Fn(&[String]) -> Option<(Cow<'t, s
 }
 
 /// All members of `item` and of the maps within it, without default values.
-fn whole(item: View<'_>) -> String {
+fn all_members(item: View<'_>) -> String {
     let mut members = Vec::new();
     add_members(item, "", &mut members);
     members.sort_unstable();
@@ -127,7 +127,7 @@ fn add_members(map: View<'_>, path: &str, members: &mut Vec<String>) {
         let mut member = path.to_owned();
         write_quoted(&mut member, &name);
         match value.as_str() {
-            _ if pod::is_default(&name, &value.to_json()) => continue,
+            _ if is_default(&name, value) => continue,
             Some(text) => write_quoted(&mut member, &text),
             None if value.kind() == Kind::Object => add_members(value, &member, members),
             None => member.push_str(&value.to_json()),
