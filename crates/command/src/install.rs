@@ -21,7 +21,7 @@ use serde_json::Value;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use self::api::{LABEL, answered, apply, get, installed_in, is_installed, message};
+use self::api::{answered, apply, get, installed_in, is_foreign, message, missing_label};
 pub use self::remove::UninstallArguments;
 use self::wait::until_established;
 use super::connection::{Connection, KubeconfigArguments};
@@ -159,7 +159,7 @@ impl InstallArguments {
         let Some(namespace) = objects.iter().find(|object| object["kind"] == "Namespace") else {
             return Ok(());
         };
-        if get(client, namespace).await?.is_ok_and(|found| !is_installed(&found, namespace)) {
+        if get(client, namespace).await?.is_ok_and(|found| is_foreign(&found, namespace)) {
             say(format_args!("kept     {}: it was there before, and its labels stay", title(namespace)));
             objects.retain(|object| object["kind"] != "Namespace");
         }
@@ -172,11 +172,13 @@ impl InstallArguments {
         let is_new = namespace.is_err_and(|status| status.code == 404);
         let mut refusals = Vec::new();
         for object in objects {
-            if is_foreign(client, object).await? {
+            if !may_be_prepared(object)
+                && get(client, object).await?.is_ok_and(|found| is_foreign(&found, object))
+            {
                 refusals.push(format!(
-                    "{}: it exists and is of another program: it has no label {LABEL}={}",
+                    "{}: it exists and is of another program: {}",
                     title(object),
-                    object["metadata"]["labels"][LABEL].as_str().unwrap_or_default()
+                    missing_label(object)
                 ));
                 continue;
             }
@@ -184,7 +186,7 @@ impl InstallArguments {
                 // An object in a namespace that does not exist cannot be tried; the right to make it can.
                 // A server-side apply that creates an object needs both rights.
                 for verb in ["create", "patch"] {
-                    if !may(client, verb, object).await? {
+                    if !has_right(client, verb, object).await? {
                         refusals.push(format!("{}: no right to {verb} it", title(object)));
                     }
                 }
@@ -225,18 +227,13 @@ async fn check_version(connection: &Connection) -> Result<(), CommandError> {
     }
 }
 
-/// Whether the cluster has an object of another program under the name of this one. Applied, ours would take its place: a ClusterRole
-/// would lose its rules. In the namespace of the installation, objects without the label may have been prepared for it, and the name
-/// of a definition is ours alone.
-async fn is_foreign(client: &Client, object: &Value) -> Result<bool, CommandError> {
-    let is_prepared = ["Namespace", "CustomResourceDefinition"].iter().any(|kind| object["kind"] == *kind);
-    if is_prepared || object["metadata"]["namespace"].is_string() {
-        return Ok(false);
-    }
-    Ok(get(client, object).await?.is_ok_and(|found| !is_installed(&found, object)))
+/// Whether an administrator may have made the object for the installation: such an object needs no label, and is taken over. The
+/// manifest of any other kind would overwrite the object of another program: a Role would lose its rules, a Service its selector.
+fn may_be_prepared(object: &Value) -> bool {
+    ["ServiceAccount", "ConfigMap", "Secret"].iter().any(|kind| object["kind"] == *kind)
 }
 
-async fn may(client: &Client, verb: &str, object: &Value) -> Result<bool, CommandError> {
+async fn has_right(client: &Client, verb: &str, object: &Value) -> Result<bool, CommandError> {
     let resource = api::resource(object);
     let attributes = ResourceAttributes {
         namespace: object["metadata"]["namespace"].as_str().map(str::to_owned),

@@ -1,6 +1,7 @@
 //! Requests about objects of the kinds that manifests have.
 
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
@@ -11,7 +12,7 @@ use crate::CommandError;
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
 /// The label of every manifest, with the name of its installation.
-pub(super) const LABEL: &str = "app.kubernetes.io/name";
+const LABEL: &str = "app.kubernetes.io/name";
 
 /// An answer of the API server; the error is its refusal.
 pub(super) type Answer<T> = Result<T, Box<Status>>;
@@ -70,17 +71,29 @@ pub(super) fn resource(object: &Value) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
 }
 
-/// The namespace of the installation that the ClusterRoleBinding of `app` names. [`None`] if there is none, or it may not be read.
+/// The namespace of the installation that the ClusterRoleBinding of `app` names. [`None`] if there is none, it is of another program, or
+/// it may not be read.
 pub(super) async fn installed_in(client: &Client, app: &str) -> Result<Option<String>, CommandError> {
-    let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(app)).await?;
-    let subjects = binding.ok().and_then(|binding| binding.subjects).unwrap_or_default();
+    let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(app)).await?.ok();
+    let binding = binding.filter(|binding| label(&binding.metadata) == Some(app));
+    let subjects = binding.and_then(|binding| binding.subjects).unwrap_or_default();
     Ok(subjects.into_iter().next().and_then(|subject| subject.namespace))
 }
 
-/// Whether `found` is of an installation of the same app as `object`: every manifest has this label.
-pub(super) fn is_installed(found: &DynamicObject, object: &Value) -> bool {
-    let label = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
-    label.map(String::as_str) == object["metadata"]["labels"][LABEL].as_str()
+/// Whether `found` is of another program than the manifest `object` of the same name: it lacks the label of the manifest. Objects
+/// that replicas write have other labels, and the name of a definition is ours alone.
+pub(super) fn is_foreign(found: &DynamicObject, object: &Value) -> bool {
+    let app = object["metadata"]["labels"][LABEL].as_str();
+    app.is_some() && object["kind"] != "CustomResourceDefinition" && label(&found.metadata) != app
+}
+
+/// The reason of [`is_foreign`], for people.
+pub(super) fn missing_label(object: &Value) -> String {
+    format!("it has no label {LABEL}={}", object["metadata"]["labels"][LABEL].as_str().unwrap_or_default())
+}
+
+fn label(metadata: &ObjectMeta) -> Option<&str> {
+    metadata.labels.as_ref()?.get(LABEL).map(String::as_str)
 }
 
 fn name(object: &Value) -> &str {
@@ -90,10 +103,9 @@ fn name(object: &Value) -> &str {
 #[cfg(test)]
 mod tests {
     use kube::Resource;
-    use kube::api::DynamicObject;
     use serde_json::json;
 
-    use super::resource;
+    use super::*;
 
     #[test]
     fn paths_are_those_of_the_api_server() {
@@ -115,5 +127,20 @@ mod tests {
             let resource = resource(&json!({"apiVersion": api_version, "kind": kind}));
             assert_eq!(DynamicObject::url_path(&resource, namespace), path);
         }
+    }
+
+    #[test]
+    fn an_object_with_another_value_of_the_label_is_foreign() {
+        let is_foreign = |kind: &str, found: Value, labels: Value| {
+            let found = json!({"metadata": {"name": "demo", "labels": found}});
+            let object = json!({"kind": kind, "metadata": {"name": "demo", "labels": labels}});
+            is_foreign(&serde_json::from_value(found).unwrap(), &object)
+        };
+        let ours = json!({LABEL: "demo"});
+        assert!(!is_foreign("Role", ours.clone(), ours.clone()));
+        assert!(is_foreign("Role", json!({LABEL: "other"}), ours.clone()));
+        assert!(is_foreign("Role", json!({}), ours.clone()));
+        assert!(!is_foreign("CustomResourceDefinition", json!({}), ours));
+        assert!(!is_foreign("Secret", json!({}), json!({})), "a replica writes it");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{LABEL, answered, api, installed_in, is_installed, message};
+use super::api::{answered, api, installed_in, is_foreign, message, missing_label};
 use super::{NAMESPACE, PAUSE, title};
 use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
@@ -97,7 +97,7 @@ impl UninstallArguments {
         let exists = match named {
             Some(name) => match answered(objects.get(name)).await? {
                 Ok(found) if is_foreign(&found, object) => {
-                    say(format_args!("kept     {}: it has no label {LABEL}", title(object)));
+                    say(format_args!("kept     {}: {}", title(object), missing_label(object)));
                     return Ok(false);
                 }
                 found => found.map(|_| true),
@@ -150,13 +150,6 @@ fn label_selector(object: &Value) -> String {
     let labels = object["metadata"]["labels"].as_object().into_iter().flatten();
     let pairs = labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));
     pairs.collect::<Vec<_>>().join(",")
-}
-
-/// Whether an object that `install` would have applied under this name is of another program. Replicas label theirs otherwise, and the
-/// name of a definition is ours alone.
-fn is_foreign(found: &DynamicObject, object: &Value) -> bool {
-    let has_label = object["metadata"]["labels"][LABEL].is_string();
-    has_label && object["kind"] != "CustomResourceDefinition" && !is_installed(found, object)
 }
 
 /// Whether `object` is deleted with `--all` only.

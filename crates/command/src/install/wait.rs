@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::api::{answered, api, get};
 use super::{InstallArguments, PAUSE, title};
+use crate::terminal_escape::escape;
 use crate::{CommandError, say};
 
 /// The API server serves a new kind within a second or two.
@@ -28,22 +29,35 @@ impl InstallArguments {
         let probe = serde_json::from_value(refused.clone()).map_err(CommandError::running)?;
         let parameters = PostParams { dry_run: true, ..PostParams::default() };
         let mut reported = String::new();
+        let mut foreign: Option<String> = None;
         loop {
             let answer = answered(api(client, refused).create(&parameters, &probe)).await?;
-            if let Err(status) = answer
-                && status.code == 403
-                && is_denied_by(&entry_names(client, name).await?, &status.message)
+            if let Err(status) = &answer
+                && let Some(webhook) = denied_by(&status.message)
             {
-                return Ok(());
+                if is_ours(status.code, webhook, entry_names(client, name).await?.as_deref()) {
+                    return Ok(());
+                }
+                // Several webhooks may deny the probe, in changing order: the report names the first.
+                foreign.get_or_insert_with(|| webhook.to_owned());
+            } else {
+                foreign = None;
             }
-            let state = self.state(client, name).await?;
+            let mut state = self.state(client, name).await?;
+            if let Some(webhook) = &foreign {
+                let (webhook, probe) = (escape(webhook), title(refused));
+                state += &format!(
+                    "; webhook \"{webhook}\" of another program denies {probe}, which only {name} should deny"
+                );
+            }
             if state != reported {
                 say(format_args!("waiting  {state}"));
                 reported = state;
             }
             if Instant::now() >= end {
+                let fact = if foreign.is_some() { "is not known to call" } else { "does not call" };
                 return Err(CommandError::running(format_args!(
-                    "the API server does not call {name} after {:#}: {reported}. What is installed stays; `kubectl describe pods \
+                    "the API server {fact} {name} after {:#}: {reported}. What is installed stays; `kubectl describe pods \
                      -n {}` and `kubectl logs -n {} deployment/{name}` say more",
                     jiff::SignedDuration::try_from(self.timeout).unwrap_or_default(),
                     self.namespace,
@@ -71,19 +85,32 @@ impl InstallArguments {
     }
 }
 
-/// The names of the entries in both configurations.
-async fn entry_names(client: &Client, name: &str) -> Result<Vec<String>, CommandError> {
+/// The names of the entries in both configurations. [`None`] without the right to read them.
+async fn entry_names(client: &Client, name: &str) -> Result<Option<Vec<String>>, CommandError> {
     let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
-    let validating = answered(validating.get(name)).await?.unwrap_or_default().webhooks.unwrap_or_default();
+    let validating = answered(validating.get(name)).await?;
     let mutating = Api::<MutatingWebhookConfiguration>::all(client.clone());
-    let mutating = answered(mutating.get(name)).await?.unwrap_or_default().webhooks.unwrap_or_default();
+    let mutating = answered(mutating.get(name)).await?;
+    let mut refusals = validating.as_ref().err().into_iter().chain(mutating.as_ref().err());
+    if refusals.any(|status| status.code == 403) {
+        return Ok(None);
+    }
+    let validating = validating.unwrap_or_default().webhooks.unwrap_or_default();
+    let mutating = mutating.unwrap_or_default().webhooks.unwrap_or_default();
     let names = validating.into_iter().map(|entry| entry.name);
-    Ok(names.chain(mutating.into_iter().map(|entry| entry.name)).collect())
+    Ok(Some(names.chain(mutating.into_iter().map(|entry| entry.name)).collect()))
 }
 
-/// Whether one of these entries denied the request. The webhook of another program may deny it too.
-fn is_denied_by(entries: &[String], message: &str) -> bool {
-    entries.iter().any(|entry| message.contains(&format!("admission webhook \"{entry}\" denied the request")))
+/// The name of the webhook that denied the request. The API server begins its message so; the webhook's own text follows.
+fn denied_by(message: &str) -> Option<&str> {
+    let (webhook, _) = message.strip_prefix("admission webhook \"")?.split_once("\" denied the request")?;
+    Some(webhook)
+}
+
+/// Whether a denial is that of one of these entries: the webhook of another program may deny the probe too. Where the entries are
+/// unknown, every webhook counts.
+fn is_ours(code: u16, webhook: &str, entries: Option<&[String]>) -> bool {
+    code == 403 && entries.is_none_or(|entries| entries.iter().any(|entry| entry == webhook))
 }
 
 /// Waits until the API server takes objects of this kind.
@@ -111,10 +138,24 @@ mod tests {
     /// A policy engine that refuses the probe was taken for the webhook, which was not called yet.
     #[test]
     fn only_a_denial_of_our_own_entry_proves_that_the_webhook_is_called() {
-        let entries = ["rules.injector.example.com".to_owned()];
-        let denied =
-            |by: &str| is_denied_by(&entries, &format!("admission webhook \"{by}\" denied the request: no"));
-        assert!(denied("rules.injector.example.com"));
-        assert!(!denied("validate.kyverno.svc-fail"));
+        let (ours, other) = ("rules.injector.example.com", "validate.kyverno.svc-fail");
+        let entries = [ours.to_owned()];
+        assert!(is_ours(403, ours, Some(&entries)));
+        assert!(!is_ours(403, other, Some(&entries)));
+        assert!(!is_ours(403, ours, Some(&[])), "no replica has registered itself");
+        assert!(is_ours(403, other, None), "without the right to read the entries");
+        assert!(!is_ours(400, other, None));
+    }
+
+    #[test]
+    fn the_message_of_the_api_server_names_the_webhook() {
+        let denial = "admission webhook \"a.example.com\" denied the request";
+        for rest in
+            [": no", " without explanation", ": admission webhook \"b.example.com\" denied the request"]
+        {
+            assert_eq!(denied_by(&format!("{denial}{rest}")), Some("a.example.com"));
+        }
+        assert_eq!(denied_by(&format!("no: {denial}")), None);
+        assert_eq!(denied_by("injections.vestibule.dev is forbidden"), None);
     }
 }

@@ -58,9 +58,13 @@ impl Cluster {
              app.kubernetes.io/name=injector";
         self.run(&format!("kubectl create namespace {NAMESPACE} && {enforced}")).exits(0);
         let service = self.environment.service(NAMESPACE, "injector").await.unwrap();
-        // An installation adds a port, and of several ports each needs a name.
+        // An installation adds a port, and of several ports each needs a name. It takes no Service over that lacks its label.
         let name = r#"[{"op": "add", "path": "/spec/ports/0/name", "value": "test"}]"#;
-        self.run(&format!("kubectl patch service injector -n {NAMESPACE} --type json -p '{name}'")).exits(0);
+        self.run(&format!(
+            "kubectl patch service injector -n {NAMESPACE} --type json -p '{name}' \
+             && kubectl label service injector -n {NAMESPACE} app.kubernetes.io/name=injector"
+        ))
+        .exits(0);
         service
     }
 

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use serde_json::json;
+use vestibule_testenv::{Answer, Recorder};
+
 use super::NAMESPACE;
 use super::fixture::{Cluster, serve, with_vestibule};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
@@ -151,6 +154,82 @@ async fn objects_of_other_programs_are_neither_replaced_nor_deleted() {
     kept.exits(0).tells("kept     ClusterRole injector").tells("nothing is installed");
     cluster.assert_gone(&before).await;
     cluster.run("kubectl get clusterrole injector -o jsonpath={.rules[0].resources}").prints("[\"nodes\"]");
+}
+
+/// `install` took objects in namespaces over: the Role `default/injector` lost its rules.
+#[tokio::test]
+async fn objects_of_other_programs_in_namespaces_are_neither_replaced_nor_deleted() {
+    let Some(cluster) = Cluster::start().await else { return };
+    cluster
+        .run(
+            "set -e
+            kubectl create role injector -n default --verb=get --resource=pods
+            kubectl create namespace shop
+            kubectl create service clusterip injector -n shop --tcp=80
+            kubectl label service injector -n shop app.kubernetes.io/name=other
+            kubectl create serviceaccount injector -n shop",
+        )
+        .exits(0);
+    let before = cluster.objects();
+    let refused = finish(&mut cluster.vestibule("install --no-wait -n shop"), "");
+    refused.fails(1, "nothing was changed");
+    for title in ["Role default/injector", "Service shop/injector"] {
+        let reason = "it exists and is of another program: it has no label app.kubernetes.io/name=injector";
+        refused.tells(format!("{title}: {reason}"));
+    }
+    assert!(!refused.err.contains("ServiceAccount"), "it may have been prepared: {}", refused.err);
+    let kept = finish(&mut cluster.vestibule("uninstall --all -n shop"), "");
+    kept.exits(0).tells("nothing is installed");
+    for title in ["Role default/injector", "Service shop/injector", "ServiceAccount shop/injector"] {
+        kept.tells(format!("kept     {title}: it has no label app.kubernetes.io/name=injector"));
+    }
+    cluster.assert_gone(&before).await;
+    assert_eq!(&before - &cluster.objects(), [].into());
+    cluster
+        .run("kubectl get role injector -n default -o jsonpath={.rules[0].resources}")
+        .prints("[\"pods\"]");
+}
+
+/// `install` sent its user to the namespace of another program, and `uninstall` refused to remove our own installation.
+#[tokio::test]
+async fn the_binding_of_another_program_is_no_installation() {
+    let Some(cluster) = Cluster::start().await else { return };
+    cluster
+        .run("kubectl create clusterrolebinding injector --clusterrole=view --serviceaccount=other:injector")
+        .exits(0);
+    let refused = finish(&mut cluster.vestibule("install --no-wait"), "");
+    refused.fails(1, "ClusterRoleBinding injector: it exists and is of another program");
+    let kept = finish(&mut cluster.vestibule("uninstall"), "");
+    kept.exits(0)
+        .tells("kept     ClusterRoleBinding injector: it has no label app.kubernetes.io/name=injector");
+}
+
+/// A policy engine that denies the probe hides our own denial: `install` waited without a word about it.
+#[tokio::test]
+async fn install_names_another_webhook_that_denies_its_probe() {
+    let Some(cluster) = Cluster::start().await else { return };
+    let engine = Recorder::start(&[], |_| Answer::Deny("a secret of the policy".to_owned())).unwrap();
+    let configuration = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "policies"},
+        "webhooks": [{
+            "name": "policies.example.dev",
+            "clientConfig": {"url": engine.url("/"), "caBundle": engine.ca_bundle()},
+            "rules": [{
+                "apiGroups": ["vestibule.dev"], "apiVersions": ["*"], "resources": ["injections"], "operations": ["CREATE"],
+            }],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }],
+    });
+    let _installed = cluster.environment.install([configuration]).await.unwrap();
+    let late = finish(&mut cluster.vestibule("install --timeout 2s"), "");
+    late.fails(1, "the API server is not known to call injector after 2s: 0 of 2 pods available");
+    late.tells(
+        "webhook \"policies.example.dev\" of another program denies Injection vestibule-install-probe",
+    );
+    assert!(!late.err.contains("a secret"), "{}", late.err);
 }
 
 /// A server-side apply needs both rights. `install` made the namespace, and then failed.
