@@ -141,7 +141,7 @@ impl Hook {
         }
         // The state that a handler shares between requests after a panic is its author's concern.
         let decision =
-            AssertUnwindSafe(async { Dropped(Some(self.handler.handle(request, deadline))).await });
+            AssertUnwindSafe(async { DropGuard(Some(self.handler.handle(request, deadline))).await });
         decision.catch_unwind().await.unwrap_or_else(|_| {
             Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
         })
@@ -181,10 +181,10 @@ impl Hook {
     }
 }
 
-/// A handler's future. A panic while it is dropped ends neither the call, which was not decided in time, nor its connection.
-struct Dropped<'a>(Option<HandlerFuture<'a>>);
+/// Catches a panic in the destructor of a handler's future, which would end the connection of a call that was not decided in time.
+struct DropGuard<'a>(Option<HandlerFuture<'a>>);
 
-impl Future for Dropped<'_> {
+impl Future for DropGuard<'_> {
     type Output = Verdict;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Verdict> {
@@ -195,7 +195,7 @@ impl Future for Dropped<'_> {
     }
 }
 
-impl Drop for Dropped<'_> {
+impl Drop for DropGuard<'_> {
     fn drop(&mut self) {
         let future = self.0.take();
         // The panic hook has reported it.

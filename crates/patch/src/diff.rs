@@ -14,6 +14,9 @@ mod decoded_list;
 mod list;
 mod remaining_items;
 
+#[doc(hidden)]
+pub use decoded_list::is_part;
+
 /// A minimal list of operations that turn `before` into `after`; empty if both are equal.
 ///
 /// # Errors
@@ -35,8 +38,9 @@ pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operati
 ///
 /// All else in `onto` stays: unknown members, the spelling of numbers, and unknown members of list items, which move with their
 /// item. List items are matched by the schema's keys; in lists without a schema by their `name`, else by the longest common
-/// subsequence. A list that the type sorts stays in the order of `onto`. If `onto` has no value or `null` where `after` has one, the whole value is added. A value that changed below 128
-/// levels is replaced as a whole: no type decodes deeper values, so `before` has all of it.
+/// subsequence. A list that the type sorts stays in the order of `onto`. If `onto` has no value or `null` where `after` has one,
+/// the whole value is added. A value that changed below 128 levels is replaced as a whole: no type decodes deeper values, so
+/// `before` has all of it.
 ///
 /// # Errors
 /// A text is not JSON, or nests too deeply.

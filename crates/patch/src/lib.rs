@@ -3,9 +3,9 @@
 //!
 //! Nothing here knows Kubernetes: the keys of list items are passed in as a [`Schema`].
 //!
-//! [`diff_onto`] and [`diff`] compute a patch from texts; `vestibule` computes it from typed values, as [`Encoded`]. An [`Edit`] records the operations
-//! that are applied to a [`Document`]; `rules` uses it. `admission` applies every patch once more before it is sent. A
-//! [`Document`] keeps the bytes of unchanged values, and [`View`] reads them without parsing the rest.
+//! [`diff_onto`] and [`diff`] compute a patch from texts; `vestibule` computes it from typed values, as [`Encoded`]. An
+//! [`Edit`] records the operations that are applied to a [`Document`]; `rules` uses it. `admission` applies every patch once more
+//! before it is sent. A [`Document`] keeps the bytes of unchanged values, and [`View`] reads them without parsing the rest.
 //!
 //! Start reading at `document.rs`, then `diff.rs`. The property tests in `tests/it` are the specification.
 
@@ -22,6 +22,8 @@ mod string_scan;
 mod text;
 mod view;
 
+#[doc(hidden)]
+pub use diff::is_part;
 pub use diff::{DiffError, diff, diff_documents, diff_onto};
 pub use document::{ApplyError, ApplyErrorKind, Document};
 pub use encoded::Encoded;

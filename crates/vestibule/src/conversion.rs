@@ -2,6 +2,7 @@
 
 pub(crate) mod definition;
 mod preserve_unknown;
+mod received_positions;
 #[cfg(test)]
 mod tests;
 mod versions;

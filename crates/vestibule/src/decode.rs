@@ -37,6 +37,12 @@ pub(crate) fn is_same_json(one: &str, other: &str) -> bool {
 
 /// Whether two texts are the same JSON value with any order of list items.
 pub(crate) fn is_same_in_any_order(one: &str, other: &str) -> bool {
+    let read = |text| serde_json::from_str(text).map(sorted);
+    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The value with all lists sorted.
+pub(crate) fn sorted(mut value: Value) -> Value {
     fn sort(value: &mut Value) {
         match value {
             Value::Array(items) => {
@@ -50,13 +56,8 @@ pub(crate) fn is_same_in_any_order(one: &str, other: &str) -> bool {
             _ => {}
         }
     }
-    let read = |text| {
-        serde_json::from_str(text).map(|mut value| {
-            sort(&mut value);
-            value
-        })
-    };
-    matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
+    sort(&mut value);
+    value
 }
 
 /// The member `wanted`; if it occurs more than once, the last one, as in Go.

@@ -7,23 +7,27 @@ use crate::view::MAX_RECURSION;
 use crate::{Kind, List, View};
 
 /// For each item of `before`, its index in `onto`. Decoding may drop items, and a type that holds a set or a map sorts them.
-pub(super) fn homes(before: &[View<'_>], onto: &[View<'_>], how: List) -> Vec<Option<usize>> {
+pub(super) fn received_positions(before: &[View<'_>], onto: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let by_index = (0..before.len()).map(Some);
     let is_complete = before.len() == onto.len();
     if is_complete && identities(onto, how).is_none() && is_in_order(before, onto) {
         return by_index.collect();
     }
-    let homes = align_decoded(onto, before, how);
-    if is_complete && homes.contains(&None) { by_index.collect() } else { homes }
+    let positions = align_decoded(onto, before, how);
+    if is_complete && positions.contains(&None) { by_index.collect() } else { positions }
 }
 
 fn is_in_order(before: &[View<'_>], onto: &[View<'_>]) -> bool {
-    before.iter().zip(onto).all(|(decoded, received)| is_part(*decoded, *received, MAX_RECURSION))
+    before.iter().zip(onto).all(|(decoded, received)| is_part(*decoded, *received))
 }
 
-/// Whether `decoded` may be what a type has read of `received`: it has no other value of a member. `levels` is the number of further
-/// levels that are compared.
-fn is_part(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
+/// Whether `decoded` may be the part of `received` that a type has read: no member has another value.
+pub fn is_part(decoded: View<'_>, received: View<'_>) -> bool {
+    is_part_down(decoded, received, MAX_RECURSION)
+}
+
+/// `levels` is the number of further levels that are compared.
+fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
     if decoded.to_json() == received.to_json() {
         return true;
     }
@@ -31,13 +35,13 @@ fn is_part(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
         (Kind::Object, Kind::Object) if levels > 0 => {
             let received: HashMap<_, _> = received.entries().into_iter().collect();
             decoded.entries().into_iter().all(|(name, value)| {
-                received.get(&name).is_none_or(|received| is_part(value, *received, levels - 1))
+                received.get(&name).is_none_or(|received| is_part_down(value, *received, levels - 1))
             })
         }
         (Kind::Array, Kind::Array) if levels > 0 => {
             let (decoded, received) = (decoded.items(), received.items());
             decoded.len() == received.len()
-                && decoded.iter().zip(received).all(|(one, other)| is_part(*one, other, levels - 1))
+                && decoded.iter().zip(received).all(|(one, other)| is_part_down(*one, other, levels - 1))
         }
         (_, Kind::Null) => true,
         _ => decoded.same_as(received),
@@ -73,7 +77,7 @@ fn align_decoded(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<
 }
 
 /// A set keeps one of several equal items. If the handler removed that one, the others are removed too: they are marked as known.
-pub(super) fn forget_duplicates(
+pub(super) fn mark_removed_duplicates(
     known: &mut [bool],
     before: &[View<'_>],
     onto: &[View<'_>],
@@ -92,14 +96,16 @@ pub(super) fn forget_duplicates(
 
 /// If the type has sorted the list and the handler has not, the indexes of the items of `after` in an order in which those that stay
 /// are as in `onto`.
-pub(super) fn received_order(kept: &[Option<usize>], homes: &[Option<usize>]) -> Option<Vec<usize>> {
-    let home = |place: &usize| kept[*place].and_then(|old| homes[old]);
-    let staying = || (0..kept.len()).filter(|place| home(place).is_some());
-    if staying().is_sorted_by_key(|place| home(&place)) || !staying().is_sorted_by_key(|place| kept[place]) {
+pub(super) fn received_order(kept: &[Option<usize>], positions: &[Option<usize>]) -> Option<Vec<usize>> {
+    let position = |place: &usize| kept[*place].and_then(|old| positions[old]);
+    let staying = || (0..kept.len()).filter(|place| position(place).is_some());
+    if staying().is_sorted_by_key(|place| position(&place))
+        || !staying().is_sorted_by_key(|place| kept[place])
+    {
         return None;
     }
     let mut sorted: Vec<usize> = staying().collect();
-    sorted.sort_by_key(home);
+    sorted.sort_by_key(position);
     let mut order: Vec<usize> = (0..kept.len()).collect();
     staying().zip(sorted).for_each(|(place, item)| order[place] = item);
     Some(order)

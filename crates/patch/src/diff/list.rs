@@ -2,7 +2,7 @@
 
 use super::Draft;
 use super::align::{align, rising};
-use super::decoded_list::{forget_duplicates, homes, received_order};
+use super::decoded_list::{mark_removed_duplicates, received_order, received_positions};
 use super::remaining_items::RemainingItems;
 use crate::{DocumentError, List, Operation, Pointer, Schema, View};
 
@@ -26,8 +26,8 @@ impl Draft {
         schema: Schema<'_>,
     ) -> Result<(), DocumentError> {
         let (whole, before, after, onto) = (after, before.items(), after.items(), onto.items());
-        let homes = homes(&before, &onto, schema.list());
-        let mut targets = targets(&before, &after, &onto, &homes, schema.list());
+        let positions = received_positions(&before, &onto, schema.list());
+        let mut targets = targets(&before, &after, &onto, &positions, schema.list());
         let new = targets.iter().filter(|target| matches!(target, Target::New(_))).count();
         // If none of several items is kept, one operation replaces the list.
         if onto.len() > 1 && new == targets.len() && new == after.len() {
@@ -122,26 +122,26 @@ fn targets<'d>(
     before: &[View<'d>],
     after: &[View<'d>],
     onto: &[View<'_>],
-    homes: &[Option<usize>],
+    positions: &[Option<usize>],
     how: List,
 ) -> Vec<Target<'d>> {
     let kept = align(before, after, how);
     let mut known = vec![false; onto.len()];
-    homes.iter().flatten().for_each(|&home| known[home] = true);
-    forget_duplicates(&mut known, before, onto, &kept);
+    positions.iter().flatten().for_each(|&home| known[home] = true);
+    mark_removed_duplicates(&mut known, before, onto, &kept);
     let mut leaders = vec![false; onto.len()];
-    kept.iter().flatten().filter_map(|&old| homes[old]).for_each(|home| leaders[home] = true);
+    kept.iter().flatten().filter_map(|&old| positions[old]).for_each(|home| leaders[home] = true);
     let followers = |first: usize| {
         let unknown = (first..onto.len()).take_while(|&index| !leaders[index]).filter(|&index| !known[index]);
         unknown.map(|home| Target::Kept { home, change: None }).collect::<Vec<_>>()
     };
 
     let mut targets = followers(0);
-    let order = received_order(&kept, homes);
+    let order = received_order(&kept, positions);
     for place in 0..after.len() {
         let place = order.as_ref().map_or(place, |order| order[place]);
         let value = after[place];
-        match kept[place].map(|old| (before[old], homes[old])) {
+        match kept[place].map(|old| (before[old], positions[old])) {
             Some((old, Some(home))) => {
                 targets.push(Target::Kept { home, change: Some((old, value)) });
                 targets.extend(followers(home + 1));

@@ -1,14 +1,16 @@
 //! Keeps the members of an object that no type knows.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use vestibule_patch::{Document, Kind, View};
+
+use super::received_positions::{Equal, received_positions};
 
 /// The converted object, with the members that are in `received` but not in `known`, the received object as its type encodes it.
 ///
 /// Each member keeps its path, if there is an object at that path, and no member with that name. Items of a list are matched by
-/// `name`, or if they are unchanged. [`None`] if the type knows all members.
+/// `name`, or if the converter has not changed them. [`None`] if the type knows all members.
 pub(super) fn preserve_unknown(received: &str, known: &str, converted: &str) -> Option<String> {
     let (received, known, converted) =
         (Document::parse(received).ok()?, Document::parse(known).ok()?, Document::parse(converted).ok()?);
@@ -55,34 +57,16 @@ fn object(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
 
 fn list(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
     let (received, known, converted) = (received.items(), known.items(), converted.items());
-    let (homes, from) = (homes(&received, &known), origins(&known, &converted));
+    let (positions, from) = (received_positions(&received, &known), origins(&known, &converted));
     let origin = |index: usize| {
         let index = from.get(index).copied().flatten()?;
-        Some((*received.get(homes.get(index).copied().flatten()?)?, *known.get(index)?))
+        Some((*received.get(positions.get(index).copied().flatten()?)?, *known.get(index)?))
     };
     let items = converted.iter().enumerate().map(|(index, item)| match origin(index) {
         Some((received, known)) => merged(received, known, *item),
         None => item.to_json(),
     });
     format!("[{}]", items.collect::<Vec<_>>().join(","))
-}
-
-/// For each item that the type has read, its index in the received list. A type that holds a set or a map sorts the list, and leaves
-/// items out.
-fn homes(received: &[View<'_>], known: &[View<'_>]) -> Vec<Option<usize>> {
-    let mut names: HashMap<Cow<'_, str>, Option<usize>> = HashMap::new();
-    for (place, item) in received.iter().enumerate() {
-        let Some(name) = item.get("name").and_then(View::as_str) else { continue };
-        names.entry(name).and_modify(|place| *place = None).or_insert(Some(place));
-    }
-    let mut equal = Equal::of(received);
-    let home = |item: &View<'_>| {
-        let name = item.get("name").and_then(View::as_str);
-        name.and_then(|name| names.get_mut(&*name)?.take()).or_else(|| equal.take(item))
-    };
-    let homes: Vec<_> = known.iter().map(home).collect();
-    let is_complete = received.len() == known.len();
-    if is_complete && homes.contains(&None) { (0..known.len()).map(Some).collect() } else { homes }
 }
 
 /// For each converted item, the index of its original, if it can be found.
@@ -96,26 +80,8 @@ fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
         }
         return origins;
     }
-    let mut equal = Equal::of(known);
-    converted.iter().map(|item| equal.take(item)).collect()
-}
-
-/// The indexes of the items of a list by their values.
-struct Equal(HashMap<String, VecDeque<usize>>);
-
-impl Equal {
-    fn of(items: &[View<'_>]) -> Self {
-        let mut places: HashMap<String, VecDeque<usize>> = HashMap::new();
-        for (place, item) in items.iter().enumerate() {
-            places.entry(item.canonical()).or_default().push_back(place);
-        }
-        Self(places)
-    }
-
-    /// The first item that is equal to `item` and was not taken.
-    fn take(&mut self, item: &View<'_>) -> Option<usize> {
-        self.0.get_mut(&item.canonical())?.pop_front()
-    }
+    let mut equal = Equal::of(known.iter().copied().enumerate());
+    converted.iter().map(|item| equal.take(*item)).collect()
 }
 
 /// The index of each item by its name; [`None`] if an item has no name, or two have the same.

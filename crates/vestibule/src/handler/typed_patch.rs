@@ -12,6 +12,10 @@ use crate::handler::context::Context;
 use crate::handler::raw_object::RawObject;
 use crate::handler::reject::Reject;
 
+mod check_result;
+
+use check_result::check_result;
+
 /// An object as it was received, or after a patch, with the keys of its lists.
 pub(crate) struct Received {
     object: RawObject,
@@ -108,36 +112,6 @@ pub(crate) fn encode<T: Serialize>(object: &T, length: usize) -> Result<Encoded,
     // The error of the type may quote a value.
     let unwritable = |_| Fault::new(FaultKind::Error, "cannot encode the handler's object as JSON");
     Encoded::new(object, length + length / 8).map_err(unwritable)
-}
-
-/// Checks in debug builds and tests that the patched object decodes to the object that the handler returned.
-fn check_result<T: DeserializeOwned + Serialize + 'static>(
-    operations: &[Operation],
-    mut document: Document<'_>,
-    after: &str,
-) -> Result<(), Fault> {
-    document.apply_all(operations).map_err(failed)?;
-    let reached = document.to_json();
-    let Ok(reached) = encode_again::<T>(&reached) else {
-        // Such a member is in the object twice: as it was received, and as the type writes it.
-        return Err(failed(
-            "the patched object does not decode: does the type read a member under two names, by `#[serde(alias)]`?",
-        ));
-    };
-    // A type need not read all that it writes, and a `HashSet` writes its items in a random order.
-    let is_same = decode::is_same_json(reached.text(), after)
-        || encode_again::<T>(after)
-            .is_ok_and(|after| decode::is_same_in_any_order(reached.text(), after.text()));
-    if is_same {
-        Ok(())
-    } else {
-        Err(failed("the patch does not lead to the handler's object: please report it"))
-    }
-}
-
-fn encode_again<T: DeserializeOwned + Serialize + 'static>(object: &str) -> Result<Encoded, Fault> {
-    let document = Document::parse(object).map_err(failed)?;
-    encode(&decode_to_change::<T>(&document, object)?, object.len())
 }
 
 pub(crate) fn failed(error: impl std::fmt::Display) -> Fault {
