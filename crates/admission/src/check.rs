@@ -8,11 +8,9 @@ use vestibule_patch::{Operation, Patch, Pointer, View};
 use crate::{Fault, FaultKind, HookKind, Request};
 
 /// The members that a mutation must not change: the API server's errors about them name neither the hook nor the field.
-/// Their pointers have no escapes, so they are compared as text.
-const FIXED: &[&str] = &["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace"];
-/// A stored object has its name: kube-apiserver would refuse each update.
-const FIXED_IN_UPDATE: &[&str] =
-    &["/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace", "/metadata/name"];
+/// Their pointers have no escapes, so they are compared as text. The first one, the name, is fixed in an update only: a stored object
+/// keeps its name.
+const FIXED: [&str; 5] = ["/metadata/name", "/apiVersion", "/kind", "/metadata/uid", "/metadata/namespace"];
 
 pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> Result<(), Fault> {
     if patch.is_empty() {
@@ -29,7 +27,8 @@ pub(crate) fn mutation(kind: HookKind, request: &Request<'_>, patch: &Patch) -> 
     }
     let before = request.document().transpose().map_err(unreadable)?;
     let Some(before) = before else { return Err(refused("there is no object to change")) };
-    let fixed = if request.operation == crate::Operation::Update { FIXED_IN_UPDATE } else { FIXED };
+    let [_, always @ ..] = &FIXED;
+    let fixed = if request.operation == crate::Operation::Update { &FIXED[..] } else { always };
     let touches_fixed = patch.iter().any(|operation| touches(fixed, operation));
     if patch.was_carried_out_on(&before) && !touches_fixed {
         return Ok(());

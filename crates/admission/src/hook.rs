@@ -140,8 +140,7 @@ impl Hook {
             return Fault::new(FaultKind::Undecodable, message).into();
         }
         // The state that a handler shares between requests after a panic is its author's concern.
-        let decision =
-            AssertUnwindSafe(async { DropGuard(Some(self.handler.handle(request, deadline))).await });
+        let decision = AssertUnwindSafe(async { DropGuard(self.handler.handle(request, deadline)).await });
         decision.catch_unwind().await.unwrap_or_else(|_| {
             Fault::new(FaultKind::Panic, format_args!("the handler of {} panicked", self.name)).into()
         })
@@ -182,22 +181,20 @@ impl Hook {
 }
 
 /// Catches a panic in the destructor of a handler's future, which would end the connection of a call that was not decided in time.
-struct DropGuard<'a>(Option<HandlerFuture<'a>>);
+struct DropGuard<'a>(HandlerFuture<'a>);
 
 impl Future for DropGuard<'_> {
     type Output = Verdict;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Verdict> {
-        match &mut self.0 {
-            Some(future) => future.as_mut().poll(context),
-            None => Poll::Pending,
-        }
+        self.0.as_mut().poll(context)
     }
 }
 
 impl Drop for DropGuard<'_> {
     fn drop(&mut self) {
-        let future = self.0.take();
+        // A future without a size needs no allocation.
+        let future = std::mem::replace(&mut self.0, Box::pin(std::future::pending()));
         // The panic hook has reported it.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }

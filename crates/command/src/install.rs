@@ -21,7 +21,7 @@ use serde_json::Value;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use self::api::{answered, apply, get, installed_in, is_foreign, message, missing_label};
+use self::api::{answered, apply, get, installed_elsewhere, is_taken, message, missing_label};
 pub use self::remove::UninstallArguments;
 use self::wait::until_established;
 use super::connection::{Connection, KubeconfigArguments};
@@ -131,7 +131,7 @@ impl InstallArguments {
         name: &str,
         objects: &[Value],
     ) -> Result<(), CommandError> {
-        if let Some(other) = installed_in(client, name).await?.filter(|other| *other != self.namespace) {
+        if let Some(other) = installed_elsewhere(client, name, &self.namespace).await? {
             return Err(CommandError::input(format_args!(
                 "{name} is installed in namespace {other} already, and its configurations exist once in a cluster; `vestibule \
                  uninstall -n {other}` removes it, `--namespace {other}` upgrades it"
@@ -159,7 +159,7 @@ impl InstallArguments {
         let Some(namespace) = objects.iter().find(|object| object["kind"] == "Namespace") else {
             return Ok(());
         };
-        if get(client, namespace).await?.is_ok_and(|found| is_foreign(&found, namespace)) {
+        if is_taken(client, namespace).await? {
             say(format_args!("kept     {}: it was there before, and its labels stay", title(namespace)));
             objects.retain(|object| object["kind"] != "Namespace");
         }
@@ -172,9 +172,7 @@ impl InstallArguments {
         let is_new = namespace.is_err_and(|status| status.code == 404);
         let mut refusals = Vec::new();
         for object in objects {
-            if !may_be_prepared(object)
-                && get(client, object).await?.is_ok_and(|found| is_foreign(&found, object))
-            {
+            if !may_be_prepared(object) && is_taken(client, object).await? {
                 refusals.push(format!(
                     "{}: it exists and is of another program: {}",
                     title(object),

@@ -71,13 +71,23 @@ pub(super) fn resource(object: &Value) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
 }
 
-/// The namespace of the installation that the ClusterRoleBinding of `app` names. [`None`] if there is none, it is of another program, or
-/// it may not be read.
-pub(super) async fn installed_in(client: &Client, app: &str) -> Result<Option<String>, CommandError> {
+/// The other namespace than `own` with an installation, which the ClusterRoleBinding of `app` names. [`None`] if there is no binding, it
+/// is of another program, or it may not be read.
+pub(super) async fn installed_elsewhere(
+    client: &Client,
+    app: &str,
+    own: &str,
+) -> Result<Option<String>, CommandError> {
     let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(app)).await?.ok();
     let binding = binding.filter(|binding| label(&binding.metadata) == Some(app));
     let subjects = binding.and_then(|binding| binding.subjects).unwrap_or_default();
-    Ok(subjects.into_iter().next().and_then(|subject| subject.namespace))
+    let namespace = subjects.into_iter().next().and_then(|subject| subject.namespace);
+    Ok(namespace.filter(|namespace| namespace != own))
+}
+
+/// Whether the cluster has an object of another program under the name of the manifest `object`.
+pub(super) async fn is_taken(client: &Client, object: &Value) -> Result<bool, CommandError> {
+    Ok(get(client, object).await?.is_ok_and(|found| is_foreign(&found, object)))
 }
 
 /// Whether `found` is of another program than the manifest `object` of the same name: it lacks the label of the manifest. Objects

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{answered, api, installed_in, is_foreign, message, missing_label};
+use super::api::{answered, api, installed_elsewhere, is_foreign, message, missing_label};
 use super::{NAMESPACE, PAUSE, title};
 use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
@@ -66,8 +66,7 @@ impl UninstallArguments {
         objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
         let client = self.cluster.connect().await?.client;
-        if let Some(other) = installed_in(&client, app.name()).await?.filter(|other| *other != self.namespace)
-        {
+        if let Some(other) = installed_elsewhere(&client, app.name(), &self.namespace).await? {
             // Roles and configurations are objects of the cluster: without them the installation there would fail.
             return Err(CommandError::input(format_args!(
                 "{} is installed in namespace {other}, not in {}: `vestibule uninstall -n {other}` removes it",

@@ -107,8 +107,8 @@ fn denied_by(message: &str) -> Option<&str> {
     Some(webhook)
 }
 
-/// Whether a denial is that of one of these entries: the webhook of another program may deny the probe too. Where the entries are
-/// unknown, every webhook counts.
+/// Whether `webhook` is one of our entries and has denied the probe; webhooks of other programs may deny it too. If the entries cannot
+/// be read, a denial by any webhook counts.
 fn is_ours(code: u16, webhook: &str, entries: Option<&[String]>) -> bool {
     code == 403 && entries.is_none_or(|entries| entries.iter().any(|entry| entry == webhook))
 }

@@ -33,6 +33,7 @@ pub(crate) fn resolve(
         None => Vec::new(),
     };
     let checked = last_good.iter().map(|document| &*document.text).collect();
+    let sources = sources.iter().map(|source| (source, source.documents())).collect();
     let resolver = Resolver { sources, last_good, checked, compiler, deadline };
     // The check of a rule depends on the settings.
     let settings = resolver.settings();
@@ -58,7 +59,8 @@ pub(crate) fn resolve(
 
 /// The newest texts, and the last good documents.
 struct Resolver<'s> {
-    sources: &'s [RuleSource],
+    /// Each source with its documents.
+    sources: Vec<(&'s RuleSource, Vec<RuleDocument>)>,
     last_good: &'s [RuleDocument],
     /// The texts in force. They were checked under the settings of their time and are not checked again.
     checked: HashSet<&'s str>,
@@ -112,12 +114,14 @@ impl Resolver<'_> {
         check: &dyn Fn(&RuleDocument) -> Result<(), Vec<Finding>>,
         errors: &mut Vec<Finding>,
     ) -> Vec<RuleDocument> {
-        self.sources.iter().flat_map(|source| self.resolved_source(source, check, errors)).collect()
+        let sources = self.sources.iter();
+        sources.flat_map(|(source, newest)| self.resolved_source(source, newest, check, errors)).collect()
     }
 
     fn resolved_source(
         &self,
         source: &RuleSource,
+        newest: &[RuleDocument],
         check: &dyn Fn(&RuleDocument) -> Result<(), Vec<Finding>>,
         errors: &mut Vec<Finding>,
     ) -> Vec<RuleDocument> {
@@ -128,12 +132,12 @@ impl Resolver<'_> {
         }
         let mut documents = Vec::new();
         let mut broken = Vec::new();
-        for document in source.documents() {
-            match check(&document) {
-                Ok(()) => documents.push(document),
+        for document in newest {
+            match check(document) {
+                Ok(()) => documents.push(document.clone()),
                 Err(findings) => {
                     errors.extend(errors_of(findings));
-                    broken.push(document.key);
+                    broken.push(document.key.clone());
                 }
             }
         }
@@ -159,12 +163,9 @@ impl Resolver<'_> {
 
     /// Whether a source other than `here` has a version of `document`, or may have one.
     fn is_elsewhere(&self, document: &RuleDocument, here: &RuleSource) -> bool {
-        self.sources.iter().filter(|source| source.name != here.name).any(|source| {
+        self.sources.iter().filter(|(source, _)| source.name != here.name).any(|(source, newest)| {
             let was_its_source = source.name == document.source;
-            source
-                .documents()
-                .iter()
-                .any(|one| one.key == document.key || was_its_source && one.key.is_none())
+            newest.iter().any(|one| one.key == document.key || was_its_source && one.key.is_none())
                 || was_its_source && source.text.is_err()
         })
     }

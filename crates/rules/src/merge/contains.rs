@@ -58,9 +58,9 @@ fn contains_member(found: View<'_>, member: &Member, name: &str, schema: Schema<
     if !member.known {
         return true;
     }
-    let is_entry = pod::is_text_map(name);
+    let (map, is_entry) = (name, pod::is_text_map(name));
     // All entries of maps such as `requests` have the type that the name of the map determines.
-    let name = if is_entry { name } else { &member.name };
+    let name = if is_entry { map } else { &member.name };
     match present(found, &member.name) {
         Some(found) if !is_entry && is_replaced_policy(name, found) => true,
         Some(found) => {
@@ -71,8 +71,7 @@ fn contains_member(found: View<'_>, member: &Member, name: &str, schema: Schema<
             };
             contains(found, &member.value, name, schema)
         }
-        // An entry with an empty text is not the same as none.
-        None => !is_entry && means_absence(found, &member.name, &member.value),
+        None => means_absence(|| Some(found), map, &member.name, &member.value),
     }
 }
 
@@ -99,8 +98,9 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
     }
 }
 
-/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if all members
-/// of its items are compared, nothing else. If there are several, which is legal in `env`, it is the last one, because that one takes effect.
+/// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if all
+/// members of its items are compared, nothing else. If there are several, which is legal in `env`, it is the last one, because
+/// that one takes effect.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -159,9 +159,17 @@ fn same_amount(name: &str, one: &str, other: &str) -> bool {
     matches!((amount(one), amount(other)), (Some(one), Some(other)) if one == other)
 }
 
-/// Whether an absent member `name` means the same as the value `wanted`, and no member excludes it.
-pub(super) fn means_absence(found: View<'_>, name: &str, wanted: &Overlay) -> bool {
-    let excluded = || pod::union_of(name).unwrap_or_default().iter();
-    wanted.is_default(name)
-        && excluded().filter(|other| **other != name).all(|other| present(found, other).is_none())
+/// Whether the absent member `name` of `object`, the value of the member `map`, means the same as the value `wanted`, and no other
+/// member excludes it. The API server omits such a value. An entry of a map of texts is stored, even if it is empty.
+pub(super) fn means_absence<'d>(
+    object: impl FnOnce() -> Option<View<'d>>,
+    map: &str,
+    name: &str,
+    wanted: &Overlay,
+) -> bool {
+    let has_no_other = |object| {
+        let mut others = pod::union_of(name).unwrap_or_default().iter().filter(|other| **other != name);
+        others.all(|other| present(object, other).is_none())
+    };
+    wanted.is_default(name) && !pod::is_text_map(map) && object().is_some_and(has_no_other)
 }

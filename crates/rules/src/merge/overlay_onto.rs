@@ -24,14 +24,13 @@ pub(super) fn overlay_onto(
             replace(draft, path, overlay, origin)
         }
         Overlay::Map(members) => {
+            let map = last(path);
             for member in members {
                 remove_alternatives(draft, path, &member.name, origin)?;
                 let below = path.child(&member.name);
                 let schema = schema.field(&member.name);
-                let is_default = || member.value.is_default(&member.name) && !pod::is_text_map(&last(path));
-                let is_omitted = |object| means_absence(object, &member.name, &member.value);
                 match draft.at(&below) {
-                    None if is_default() && draft.at(path).is_some_and(is_omitted) => {}
+                    None if means_absence(|| draft.at(path), &map, &member.name, &member.value) => {}
                     None => draft.set(below, json::of_overlay(&member.value)?, origin.clone())?,
                     Some(found) if contains(found, &member.value, &member.name, schema) => {}
                     Some(_) => overlay_onto(draft, &below, &member.value, schema, origin)?,

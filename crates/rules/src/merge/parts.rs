@@ -124,11 +124,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let Part { path, item, .. } = part;
         let place = below(base, path).child(&item.key);
         let Some(found) = self.draft.at(&place) else {
-            // The API server omits such a value, so each further call would add it again. An entry with an empty text is stored.
-            let is_entry = path.last().is_some_and(|map| pod::is_text_map(map));
-            let is_omitted = |map| means_absence(map, &item.key, &item.overlay);
-            let is_default = !is_entry && item.overlay.is_default(&item.key);
-            return match is_default && self.draft.at(&below(base, path)).is_some_and(is_omitted) {
+            let (object, map) =
+                (|| self.draft.at(&below(base, path)), path.last().map_or("", String::as_str));
+            // Each further call would add a value that the API server omits.
+            return match means_absence(object, map, &item.key, &item.overlay) {
                 true => Ok(()),
                 false => self.missing(base, part, missing),
             };

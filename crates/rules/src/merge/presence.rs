@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use vestibule_patch::{List, Pointer, Schema, View};
 
-use super::contains::{contains, holds, present};
+use super::contains::{contains, holds, means_absence, present};
 use super::draft::Draft;
 use super::injected::DEFAULT_CONTAINER;
 use super::injected_names::InjectedNames;
@@ -196,11 +196,10 @@ impl<'h> PodContents<'h> {
                 let found = self.lookup(place, list, schema, std::iter::once(item)).find(item, map, schema);
                 found.is_some_and(|(_, found)| holds(found, item, map, schema.item())).into()
             } else {
-                let is_entry = pod::is_text_map(map);
-                let name = if is_entry { map } else { &item.key };
+                let name = if pod::is_text_map(map) { map } else { &item.key };
                 match place.and_then(|place| present(place, &item.key)) {
                     Some(found) => contains(found, &item.overlay, name, schema.field(&item.key)).into(),
-                    None if !is_entry && item.overlay.is_default(&item.key) => Presence::Omitted,
+                    None if means_absence(|| place, map, &item.key, &item.overlay) => Presence::Omitted,
                     None => Presence::Absent,
                 }
             };

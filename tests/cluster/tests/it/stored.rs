@@ -1,7 +1,7 @@
 //! Rules evaluated again, on the objects that the API server has stored.
 //!
-//! Between two calls the API server fills in defaults, omits zero values and writes quantities in another form. None of these is
-//! a change by somebody else, so a second evaluation must change nothing and find no conflict.
+//! Between two calls the API server fills in defaults, omits zero values and writes quantities in another form. Rules take the
+//! stored object for their own result: a second evaluation changes nothing and finds no conflict.
 
 use serde_json::{Value, json};
 use vestibule_admission::keys::schema;
@@ -103,7 +103,7 @@ fn rules(targets: &str, on_conflict: &str, spec: &str) -> RuleSet {
     loaded.unwrap_or_else(|findings| panic!("{spec}: {}", findings[0].headline()))
 }
 
-/// What a second evaluation does to the stored object that `rules` have changed. Empty if it does nothing.
+/// The changes and conflicts of a second evaluation of `rules`, on the object that the API server has stored. Empty if there are none.
 async fn second_evaluation(namespace: &Namespace, rules: &RuleSet, object: &Value, of: Resource) -> String {
     let text = object.to_string();
     let subject = Subject::new(&text, of, Verb::Create, namespace.name());

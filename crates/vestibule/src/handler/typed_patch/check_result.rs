@@ -22,7 +22,7 @@ pub(super) fn check_result<T: DeserializeOwned + Serialize + 'static>(
     document.apply_all(operations).map_err(failed)?;
     let reached = document.to_json();
     let Ok(reached) = encode_again::<T>(&reached) else {
-        // Such a member is in the object twice: as it was received, and as the type writes it.
+        // The patched object has such a member under both names: the received one, and the one that the type writes.
         return Err(failed(
             "the patched object does not decode: does the type read a member under two names, by `#[serde(alias)]`?",
         ));
