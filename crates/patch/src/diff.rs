@@ -12,10 +12,11 @@ use crate::{Document, DocumentError, Kind, Operation, Pointer, Schema, View};
 mod align;
 mod decoded_list;
 mod list;
+mod received_positions;
 mod remaining_items;
 
 #[doc(hidden)]
-pub use decoded_list::is_part;
+pub use received_positions::received_positions;
 
 /// A minimal list of operations that turn `before` into `after`; empty if both are equal.
 ///

@@ -23,7 +23,7 @@ mod text;
 mod view;
 
 #[doc(hidden)]
-pub use diff::is_part;
+pub use diff::received_positions;
 pub use diff::{DiffError, diff, diff_documents, diff_onto};
 pub use document::{ApplyError, ApplyErrorKind, Document};
 pub use encoded::Encoded;

@@ -2,7 +2,6 @@
 
 pub(crate) mod definition;
 mod preserve_unknown;
-mod received_positions;
 #[cfg(test)]
 mod tests;
 mod versions;

@@ -9,14 +9,14 @@ use crate::{Kind, List, View};
 /// The most cells of the table for equal items: 4 MiB, a few milliseconds.
 const EQUAL_CELLS: usize = 1 << 19;
 /// The most pairs of items whose similarity is computed.
-pub(super) const SIMILARITY_CELLS: usize = 1 << 10;
+const SIMILARITY_CELLS: usize = 1 << 10;
 /// The most bytes of all these pairs: each pair is read once for each of its levels.
-pub(super) const SIMILARITY_BYTES: usize = 1 << 22;
+const SIMILARITY_BYTES: usize = 1 << 22;
 /// The similarity of equal items.
 const EQUAL: u64 = 1000;
 
 /// The indexes of one item in both lists.
-pub(super) type Pair = (usize, usize);
+type Pair = (usize, usize);
 
 /// For each item of `after`, its index in `before`.
 pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<Option<usize>> {
@@ -41,7 +41,7 @@ pub(super) fn align(before: &[View<'_>], after: &[View<'_>], how: List) -> Vec<O
 }
 
 /// The keys of all items; [`None`] if an item has none, or two share one.
-pub(super) fn identities(items: &[View<'_>], how: List) -> Option<Vec<String>> {
+fn identities(items: &[View<'_>], how: List) -> Option<Vec<String>> {
     let identities: Vec<String> = items.iter().map(|item| identity(*item, how)).collect::<Option<_>>()?;
     let distinct: HashSet<&String> = identities.iter().collect();
     (distinct.len() == items.len()).then_some(identities)
@@ -66,7 +66,7 @@ pub(super) fn rising(numbers: &[usize]) -> Vec<usize> {
     sequence
 }
 
-fn identity(item: View<'_>, how: List) -> Option<String> {
+pub(super) fn identity(item: View<'_>, how: List) -> Option<String> {
     match (how, item.kind()) {
         (List::Map(keys), Kind::Object) => keys
             .iter()
@@ -254,7 +254,7 @@ fn heaviest(
 }
 
 /// The similarity of two items, from 0 to [`EQUAL`]; 0 below one half, or for different keys in a list with keys.
-pub(super) fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
+fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if let (Some(key), Some(others)) = (identity(one, how), identity(other, how)) {
         return if key == others { 1 + agreement(one, other, MAX_RECURSION) } else { 0 };
     }
@@ -262,7 +262,7 @@ pub(super) fn similarity(one: View<'_>, other: View<'_>, how: List) -> u64 {
     if agreement * 2 >= EQUAL { agreement } else { 0 }
 }
 
-pub(super) fn size(items: &[View<'_>]) -> usize {
+fn size(items: &[View<'_>]) -> usize {
     items.iter().map(|item| item.to_json().len()).sum()
 }
 

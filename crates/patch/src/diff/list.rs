@@ -2,7 +2,8 @@
 
 use super::Draft;
 use super::align::{align, rising};
-use super::decoded_list::{mark_removed_duplicates, received_order, received_positions};
+use super::decoded_list::{mark_removed_duplicates, received_order};
+use super::received_positions::received_positions;
 use super::remaining_items::RemainingItems;
 use crate::{DocumentError, List, Operation, Pointer, Schema, View};
 
@@ -26,7 +27,7 @@ impl Draft {
         schema: Schema<'_>,
     ) -> Result<(), DocumentError> {
         let (whole, before, after, onto) = (after, before.items(), after.items(), onto.items());
-        let positions = received_positions(&before, &onto, schema.list());
+        let positions = received_positions(&onto, &before, schema.list());
         let mut targets = targets(&before, &after, &onto, &positions, schema.list());
         let new = targets.iter().filter(|target| matches!(target, Target::New(_))).count();
         // If none of several items is kept, one operation replaces the list.

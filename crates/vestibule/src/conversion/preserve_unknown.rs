@@ -1,11 +1,9 @@
 //! Keeps the members of an object that no type knows.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use vestibule_patch::{Document, Kind, View};
-
-use super::received_positions::{Equal, received_positions};
+use vestibule_patch::{Document, Kind, List, View, received_positions};
 
 /// The converted object, with the members that are in `received` but not in `known`, the received object as its type encodes it.
 ///
@@ -57,7 +55,8 @@ fn object(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
 
 fn list(received: View<'_>, known: View<'_>, converted: View<'_>) -> String {
     let (received, known, converted) = (received.items(), known.items(), converted.items());
-    let (positions, from) = (received_positions(&received, &known), origins(&known, &converted));
+    let (positions, from) =
+        (received_positions(&received, &known, List::Unknown), origins(&known, &converted));
     let origin = |index: usize| {
         let index = from.get(index).copied().flatten()?;
         Some((*received.get(positions.get(index).copied().flatten()?)?, *known.get(index)?))
@@ -80,8 +79,11 @@ fn origins(known: &[View<'_>], converted: &[View<'_>]) -> Vec<Option<usize>> {
         }
         return origins;
     }
-    let mut equal = Equal::of(known.iter().copied().enumerate());
-    converted.iter().map(|item| equal.take(*item)).collect()
+    let mut equal: HashMap<String, VecDeque<usize>> = HashMap::new();
+    for (place, item) in known.iter().enumerate() {
+        equal.entry(item.canonical()).or_default().push_back(place);
+    }
+    converted.iter().map(|item| equal.get_mut(&item.canonical())?.pop_front()).collect()
 }
 
 /// The index of each item by its name; [`None`] if an item has no name, or two have the same.

@@ -1,0 +1,196 @@
+//! Matches the items that a type has read to the items of the received list: a set or a map sorts the list, and leaves items out.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::align::identity;
+use crate::view::MAX_RECURSION;
+use crate::{Kind, List, View};
+
+/// Items with a value that is more frequent than this are not compared for its sake.
+const MAX_CANDIDATES: usize = 32;
+
+/// For each item of `decoded`, its index in the `received` list, from which a type has decoded it.
+///
+/// Items are matched by the keys of the list; without keys by a unique `name`; then at the same index, if the item there has no other
+/// value of a decoded member; then to an equal item; then to the item with the fewest other values. If no item has moved, the rest is
+/// matched by the index: a type may normalize values.
+pub fn received_positions(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
+    let mut matching = Matching::by_key(received, decoded, how);
+    matching.match_at_same_index();
+    matching.match_equal();
+    matching.match_most_alike();
+    matching.match_unmoved_by_index();
+    matching.positions
+}
+
+struct Matching<'i, 'v> {
+    received: &'i [View<'v>],
+    decoded: &'i [View<'v>],
+    how: List,
+    positions: Vec<Option<usize>>,
+}
+
+impl<'i, 'v> Matching<'i, 'v> {
+    fn by_key(received: &'i [View<'v>], decoded: &'i [View<'v>], how: List) -> Self {
+        let mut keys: HashMap<String, Option<usize>> = HashMap::new();
+        for (position, item) in received.iter().enumerate() {
+            let Some(key) = key(*item, how) else { continue };
+            keys.entry(key).and_modify(|position| *position = None).or_insert(Some(position));
+        }
+        let position = |item: &View<'_>| keys.get_mut(&key(*item, how)?)?.take();
+        let positions = decoded.iter().map(position).collect();
+        Self { received, decoded, how, positions }
+    }
+
+    fn match_at_same_index(&mut self) {
+        if self.is_complete() {
+            self.match_each(|this, place, free| {
+                (free[place] && is_part(this.decoded[place], this.received[place])).then_some(place)
+            });
+        }
+    }
+
+    fn match_equal(&mut self) {
+        if self.is_done() {
+            return;
+        }
+        let mut equal: HashMap<String, VecDeque<usize>> = HashMap::new();
+        for (position, _) in self.free().into_iter().enumerate().filter(|(_, is_free)| *is_free) {
+            equal.entry(self.received[position].canonical()).or_default().push_back(position);
+        }
+        self.match_each(|this, place, _| equal.get_mut(&this.decoded[place].canonical())?.pop_front());
+    }
+
+    fn match_most_alike(&mut self) {
+        if !self.is_done() {
+            let sharing = Sharing::of(self.received, &self.free());
+            self.match_each(|this, place, free| this.most_alike(place, &sharing, free));
+        }
+    }
+
+    fn match_unmoved_by_index(&mut self) {
+        let has_moved = |(place, position): (usize, &Option<usize>)| position.is_some_and(|at| at != place);
+        if self.is_complete() && !self.positions.iter().enumerate().any(has_moved) {
+            self.positions = (0..self.positions.len()).map(Some).collect();
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.received.len() == self.decoded.len()
+    }
+
+    fn is_done(&self) -> bool {
+        !self.positions.contains(&None)
+    }
+
+    /// Whether each received item has no decoded one yet.
+    fn free(&self) -> Vec<bool> {
+        let mut free = vec![true; self.received.len()];
+        self.positions.iter().flatten().for_each(|&position| free[position] = false);
+        free
+    }
+
+    /// Sets the position of each item that has none.
+    fn match_each(&mut self, mut find: impl FnMut(&Self, usize, &[bool]) -> Option<usize>) {
+        if self.is_done() {
+            return;
+        }
+        let mut free = self.free();
+        for place in 0..self.decoded.len() {
+            if self.positions[place].is_none() {
+                self.positions[place] = find(self, place, &free);
+                self.positions[place].into_iter().for_each(|position| free[position] = false);
+            }
+        }
+    }
+
+    /// The one received item with the fewest other values; of several of which the decoded item is a part, the first. An item that
+    /// is not better than the one at the same index is not chosen.
+    fn most_alike(&self, place: usize, sharing: &Sharing<'_>, free: &[bool]) -> Option<usize> {
+        let decoded = self.decoded[place];
+        let other_values = |position: usize| other_values(decoded, self.received[position]);
+        let mut candidates = sharing.candidates(decoded);
+        let key = identity(decoded, self.how);
+        let has_other_key = |position: usize| {
+            key.is_some()
+                && identity(self.received[position], self.how).is_some_and(|other| Some(other) != key)
+        };
+        candidates.retain(|&position| position != place && free[position] && !has_other_key(position));
+        let candidates: Vec<_> =
+            candidates.into_iter().map(|position| (other_values(position), position)).collect();
+        let (fewest, first) = *candidates.iter().min()?;
+        let is_only = candidates.iter().filter(|(others, _)| *others == fewest).count() == 1;
+        let is_better = !free.get(place).is_some_and(|is_free| *is_free) || fewest < other_values(place);
+        (is_better && (is_only || fewest == 0)).then_some(first)
+    }
+}
+
+/// What tells an item from the others of its list.
+fn key(item: View<'_>, how: List) -> Option<String> {
+    match how {
+        List::Unknown => item.get("name").filter(|name| name.kind() == Kind::String).map(View::canonical),
+        _ => identity(item, how),
+    }
+}
+
+/// Whether `decoded` may be the part of `received` that a type has read: no member has another value.
+fn is_part(decoded: View<'_>, received: View<'_>) -> bool {
+    is_part_down(decoded, received, MAX_RECURSION)
+}
+
+/// `levels` is the number of further levels that are compared.
+fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
+    if decoded.to_json() == received.to_json() {
+        return true;
+    }
+    match (decoded.kind(), received.kind()) {
+        (Kind::Object, Kind::Object) if levels > 0 => {
+            let received: HashMap<_, _> = received.entries().into_iter().collect();
+            decoded.entries().into_iter().all(|(name, value)| {
+                received.get(&name).is_none_or(|received| is_part_down(value, *received, levels - 1))
+            })
+        }
+        (Kind::Array, Kind::Array) if levels > 0 => {
+            let (decoded, received) = (decoded.items(), received.items());
+            decoded.len() == received.len()
+                && decoded.iter().zip(received).all(|(one, other)| is_part_down(*one, other, levels - 1))
+        }
+        (_, Kind::Null) => true,
+        _ => decoded.same_as(received),
+    }
+}
+
+/// The number of members with another value in `received`.
+fn other_values(decoded: View<'_>, received: View<'_>) -> usize {
+    let received: HashMap<_, _> = received.entries().into_iter().collect();
+    let is_other = |name, value| received.get(name).is_some_and(|received| !is_part(value, *received));
+    decoded.entries().iter().filter(|(name, value)| is_other(name, *value)).count()
+}
+
+/// The indexes of the items by the scalar values of their members.
+struct Sharing<'v>(HashMap<(Cow<'v, str>, String), Vec<usize>>);
+
+impl<'v> Sharing<'v> {
+    fn of(items: &[View<'v>], free: &[bool]) -> Self {
+        let mut positions: HashMap<_, Vec<usize>> = HashMap::new();
+        for (position, item) in items.iter().enumerate().filter(|(position, _)| free[*position]) {
+            for member in scalars(*item) {
+                positions.entry(member).or_default().push(position);
+            }
+        }
+        Self(positions)
+    }
+
+    /// The items that share a scalar member with `item`.
+    fn candidates(&self, item: View<'v>) -> HashSet<usize> {
+        let positions = scalars(item).filter_map(|member| self.0.get(&member));
+        positions.filter(|positions| positions.len() <= MAX_CANDIDATES).flatten().copied().collect()
+    }
+}
+
+fn scalars(item: View<'_>) -> impl Iterator<Item = (Cow<'_, str>, String)> {
+    let is_scalar = |value: &View<'_>| value.depth() == 0 && !value.is_null();
+    let members = item.entries().into_iter().filter(move |(_, value)| is_scalar(value));
+    members.map(|(name, value)| (name, value.canonical()))
+}
