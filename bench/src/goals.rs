@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::figure::{CPU, Figure, P99, P999, RATIO, Row};
+use crate::measurement::{connections, growth, memory, overload, rotation, start};
 use crate::report::table::number;
-use crate::scenario::{connections, growth, memory, overload, rotation, start};
 use crate::servers::{FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED};
 
 /// A goal with its parts.

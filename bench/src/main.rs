@@ -4,7 +4,7 @@
 //! to make the same change. They run in alternating rounds, and each round is compared with the floor of the same round, because
 //! other work on the machine changes times by a third, and ratios by much less.
 //!
-//! Start reading at `scenario.rs`. `servers` says what is measured, `review` makes the bodies, `mutation` checks the answers, `load`
+//! Start reading at `measurement.rs`. `servers` says what is measured, `review` makes the bodies, `mutation` checks the answers, `load`
 //! makes the calls, `report` prints.
 
 // A command-line tool prints.
@@ -17,6 +17,7 @@ mod gates;
 mod goals;
 mod instructions;
 mod load;
+mod measurement;
 mod options;
 mod process;
 mod publish;
@@ -85,7 +86,7 @@ async fn run(options: Options) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for scenario in scenarios {
         println!("\n== {}: {}", scenario.name(), scenario.title());
-        rows.extend(scenario.run(&mut bench).await?);
+        rows.extend(measurement::run(scenario, &mut bench).await?);
     }
     let results =
         Results { machine, left_out: bench.left_out, allocations: Gates::read()?.allocations(), rows };

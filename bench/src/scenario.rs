@@ -1,20 +1,6 @@
-//! The scenarios. Each measures some servers and returns rows.
-
-pub(crate) mod connections;
-pub(crate) mod growth;
-pub(crate) mod memory;
-pub(crate) mod overload;
-pub(crate) mod quota;
-mod rates;
-pub(crate) mod rotation;
-mod rounds;
-pub(crate) mod start;
-mod steady;
+//! The names of the scenarios, and what they mean for a user.
 
 use clap::ValueEnum;
-
-use crate::figure::Row;
-use crate::run::Bench;
 
 /// The measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,23 +95,6 @@ impl Scenario {
                 "A container with a CPU limit of 100m, as many charts set it. A throttled webhook delays each write."
             }
             Self::S12 => "What one more rule, annotation or container costs each call: *µs each*.",
-        }
-    }
-
-    pub(crate) async fn run(self, bench: &mut Bench) -> anyhow::Result<Vec<Row>> {
-        match self {
-            Self::S1 => steady::changed(bench).await,
-            Self::S2 => steady::allowed(bench).await,
-            Self::S3 => steady::denied(bench).await,
-            Self::S4 => rates::half(bench).await,
-            Self::S5 => connections::run(bench).await,
-            Self::S6 => rates::bursts(bench).await,
-            Self::S7 => rotation::run(bench).await,
-            Self::S8 => overload::run(bench).await,
-            Self::S9 => memory::run(bench).await,
-            Self::S10 => start::run(bench).await,
-            Self::S11 => quota::run(bench).await,
-            Self::S12 => growth::run(bench).await,
         }
     }
 }

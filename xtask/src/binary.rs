@@ -1,13 +1,8 @@
-//! The binary `vestibule`, for the tasks that run or pack it.
+//! The package of the binary `vestibule`, and its tests.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Context;
-
 use crate::cargo;
-use crate::image::{self, Source};
-use crate::metadata::Metadata;
 
 /// The package of the binary.
 pub(crate) const PACKAGE: &str = "vestibule-cli";
@@ -17,30 +12,4 @@ pub(crate) fn test(name: &str) -> Command {
     let mut command = cargo::command(&["test", "--package", PACKAGE, "--test", "it", "--"]);
     command.args(["--exact", "--nocapture", name]).env("VESTIBULE_REQUIRE_APISERVER", "1");
     command
-}
-
-/// How the binary is built.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Build {
-    /// For tests of this checkout.
-    Debug,
-    /// The binary that a release ships: on Linux that of the image, elsewhere a plain release build.
-    Release,
-}
-
-/// The finished binary `given`, or a build of this checkout.
-pub(crate) fn find(given: Option<&Path>, build: Build) -> anyhow::Result<PathBuf> {
-    if let Some(file) = given {
-        return file.canonicalize().with_context(|| format!("there is no {}", file.display()));
-    }
-    if build == Build::Release && cfg!(target_os = "linux") {
-        return image::release_here(&Source::here()?);
-    }
-    let (folder, flag): (_, &[_]) = match build {
-        Build::Debug => ("debug", &[]),
-        Build::Release => ("release", &["--release"]),
-    };
-    cargo::run(&[&["build", "--locked", "--package", PACKAGE], flag].concat())?;
-    let folder = Metadata::of_workspace()?.target_directory.join(folder);
-    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
 }

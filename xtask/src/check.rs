@@ -5,7 +5,8 @@ use clap::ValueEnum;
 
 use crate::outcome::Outcome;
 use crate::{
-    alerts, cargo, controlplane, cross, duplicates, keys, length, licences, package, walls, workflows,
+    alerts, cargo, circles, controlplane, cross, duplicates, keys, length, licences, package, walls,
+    workflows,
 };
 
 /// One check.
@@ -15,6 +16,8 @@ pub(crate) enum Check {
     Format,
     /// Every crate depends only on allowed crates
     Walls,
+    /// No files of a crate import from each other in a circle
+    Circles,
     /// The licence of every crate is allowed
     Licences,
     /// No crate is in the tree in two versions without a reason
@@ -79,6 +82,7 @@ impl Check {
         match self {
             Self::Format => format(),
             Self::Walls => walls::run(),
+            Self::Circles => circles::run(),
             Self::Licences => licences::run(),
             Self::Duplicates => duplicates::run(),
             Self::Length => length::run(),

@@ -16,8 +16,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-pub(crate) use self::archive::check_generated;
-
 /// The name of the image without a tag.
 const IMAGE: &str = "ghcr.io/vestibule-dev/vestibule";
 /// The folder of charts in the registry.

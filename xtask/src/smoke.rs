@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::binary::{self, Build};
-use crate::{cargo, release};
+use crate::binary_build::{self, Build};
+use crate::{cargo, generated};
 
 /// A Deployment that the rule of [`RULES`] changes.
 const OBJECT: &str = r#"apiVersion: apps/v1
@@ -53,14 +53,13 @@ const fn case(arguments: &'static [&'static str], words: &'static str) -> Case {
 
 /// Runs every case with `binary`, or with a debug build of this checkout.
 pub(crate) fn run(binary: Option<&Path>) -> anyhow::Result<()> {
-    let binary = binary::find(binary, Build::Debug)?;
+    let binary = binary_build::find(binary, Build::Debug)?;
     let folder = tempfile::tempdir()?;
     let object = folder.path().join("web.yaml");
     fs::write(&object, OBJECT)?;
     let cases = CASES.iter().map(|case| (case.arguments.join(" "), case.run(&binary, &object)));
     let served = ("serve, ready and stopped".to_owned(), serve::run(&binary, RULES, folder.path()));
-    let generated =
-        ("completions and man, as a release packs them".to_owned(), release::check_generated(&binary));
+    let generated = ("completions and man, as a release packs them".to_owned(), generated::check(&binary));
     let (mut failed, mut count) = (0, 0);
     for (name, result) in cases.chain([served, generated]) {
         println!("{} vestibule {name}", if result.is_ok() { "ok    " } else { "FAILED" });

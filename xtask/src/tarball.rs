@@ -1,9 +1,13 @@
 //! Tars whose bytes depend on their files alone: no times, no users of the build machine.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use flate2::{Compression, GzBuilder};
 use sha2::{Digest, Sha256};
+
+/// The files of an archive by path, with their modes.
+pub(crate) type Contents = BTreeMap<String, (u32, Vec<u8>)>;
 
 /// Adds a file that belongs to root.
 pub(crate) fn append(

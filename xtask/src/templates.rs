@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::binary::{self, Build};
+use crate::binary_build::{self, Build};
 use crate::cargo;
 use crate::metadata::Metadata;
 
@@ -45,7 +45,7 @@ enum Kind {
 
 /// Writes, builds and tests the crates.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let binary = binary::find(arguments.binary.as_deref(), Build::Debug)?;
+    let binary = binary_build::find(arguments.binary.as_deref(), Build::Debug)?;
     let kinds = if arguments.kinds.is_empty() { Kind::value_variants() } else { &arguments.kinds };
     // Kept for the next run. The crates share their dependencies.
     let target = Metadata::of_workspace()?.target_directory.join("templates");

@@ -82,6 +82,34 @@ impl fmt::Display for FaultKind {
     }
 }
 
+/// The answer to a fault of a handler.
+///
+/// ```
+/// use vestibule_admission::{Hook, OnFault};
+/// # use std::time::Instant;
+/// # use vestibule_admission::{Handler, HandlerFuture, Request, Verdict};
+/// # struct Guard;
+/// # impl Handler for Guard {
+/// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
+/// #         Box::pin(async { Verdict::allowed() })
+/// #     }
+/// # }
+///
+/// let hook = Hook::validating("guard", Guard).on_fault(OnFault::Deny);
+/// # let _ = hook;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnFault {
+    /// HTTP 500, so that the registration's `failurePolicy` decides.
+    #[default]
+    FailurePolicy,
+    /// The request goes on, with a warning that has the fault's text, even under `failurePolicy: Fail`.
+    AllowWithWarning,
+    /// A denial with code 500, even under `failurePolicy: Ignore`.
+    Deny,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 
 use crate::answer::Answer;
-use crate::{Fault, FaultKind, Outcome, Request, Review, Verdict, check};
+use crate::{Fault, FaultKind, OnFault, Outcome, Request, Review, Verdict, check};
 
 /// The future of a verdict.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
@@ -54,34 +54,6 @@ impl HookKind {
             Self::Validating => "validate",
         }
     }
-}
-
-/// The answer to a fault of a handler.
-///
-/// ```
-/// use vestibule_admission::{Hook, OnFault};
-/// # use std::time::Instant;
-/// # use vestibule_admission::{Handler, HandlerFuture, Request, Verdict};
-/// # struct Guard;
-/// # impl Handler for Guard {
-/// #     fn handle<'a>(&'a self, _: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
-/// #         Box::pin(async { Verdict::allowed() })
-/// #     }
-/// # }
-///
-/// let hook = Hook::validating("guard", Guard).on_fault(OnFault::Deny);
-/// # let _ = hook;
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum OnFault {
-    /// HTTP 500, so that the registration's `failurePolicy` decides.
-    #[default]
-    FailurePolicy,
-    /// The request goes on, with a warning that has the fault's text, even under `failurePolicy: Fail`.
-    AllowWithWarning,
-    /// A denial with code 500, even under `failurePolicy: Ignore`.
-    Deny,
 }
 
 impl Hook {

@@ -62,8 +62,8 @@ pub use conversion::{
     Unconvertible,
 };
 pub use denial::{Cause, Denial};
-pub use fault::{Fault, FaultKind};
-pub use hook::{Handler, HandlerFuture, Hook, HookKind, OnFault};
+pub use fault::{Fault, FaultKind, OnFault};
+pub use hook::{Handler, HandlerFuture, Hook, HookKind};
 pub use notes::Notes;
 pub use operation::Operation;
 pub use review::{Kind, Request, Resource, Review, ReviewError, ReviewKind, User, Version};

@@ -77,7 +77,7 @@ pub use cluster_config::{
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use local::Local;
-pub use mounted::{Mounted, MountedFiles};
+pub use mounted::Mounted;
 pub use name::{NameError, NamespacedName, RegistrationKind, RegistrationName};
 pub use observer::{IdentityEvent, Observer};
 pub use off::Off;
@@ -85,7 +85,7 @@ pub use rbac_rule::{event_rule, policy_rule};
 #[cfg(feature = "rustls")]
 pub use resolver::{resolver, server_config};
 pub use self_managed::SelfManaged;
-pub use settings::Settings;
+pub use settings::{MountedFiles, Settings};
 pub use source::Source;
 pub use status::{AuthorityStatus, RegistrationStatus, Status};
 pub use vestibule_pki::ring::{Algorithm, Policy, Role, UnknownAuthorities};

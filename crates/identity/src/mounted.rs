@@ -18,7 +18,7 @@ use self::files::Content;
 use self::selection::{Outcome, Pair, Selection};
 use crate::log_throttle::LogThrottle;
 use crate::time::{system_time, unix_time};
-use crate::{Identity, IdentityError, IdentityEvent, Observer, Settings, Status};
+use crate::{Identity, IdentityError, IdentityEvent, MountedFiles, Observer, Settings, Status};
 
 /// Presents the certificate of a folder, and each new one that replaces it.
 ///
@@ -29,37 +29,6 @@ pub struct Mounted {
     shared: Arc<Shared>,
     /// The task ends when this is dropped.
     _polling: JoinSet<()>,
-}
-
-/// The names of the files of [`Mounted`], and how often they are read.
-///
-/// ```
-/// use vestibule_identity::MountedFiles;
-///
-/// let files = MountedFiles { certificate: "server.crt".into(), key: "server.key".into(), ..MountedFiles::default() };
-/// assert_eq!(files.authority, "ca.crt");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MountedFiles {
-    /// The certificate chain in PEM, the leaf first: `tls.crt`.
-    pub certificate: String,
-    /// The leaf's key in PEM: `tls.key`.
-    pub key: String,
-    /// The CAs in PEM, for `caBundle`: `ca.crt`. Without it there is no `caBundle`.
-    pub authority: String,
-    /// The time between two reads: 1 second.
-    pub poll: Duration,
-}
-
-impl Default for MountedFiles {
-    fn default() -> Self {
-        Self {
-            certificate: "tls.crt".to_owned(),
-            key: "tls.key".to_owned(),
-            authority: "ca.crt".to_owned(),
-            poll: Duration::from_secs(1),
-        }
-    }
 }
 
 impl Mounted {

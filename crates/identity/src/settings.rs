@@ -9,7 +9,7 @@ use kube::api::ApiResource;
 use vestibule_pki::ring::{Algorithm, Policy};
 
 use crate::rbac_rule::{event_rule, policy_rule};
-use crate::{Desired, DesiredUpdates, MountedFiles, NamespacedName, Observer, RegistrationName};
+use crate::{Desired, DesiredUpdates, NamespacedName, Observer, RegistrationName};
 
 /// The namespace of Events about objects outside namespaces.
 const EVENTS_OF_THE_CLUSTER: &str = "default";
@@ -136,5 +136,36 @@ impl Settings {
     pub fn all_names(&self) -> Vec<String> {
         let service = self.service.iter().flat_map(|service| service.dns_names(&self.cluster_domain));
         service.chain(self.names.iter().cloned()).collect()
+    }
+}
+
+/// The names of the files of [`Mounted`](crate::Mounted), and how often they are read.
+///
+/// ```
+/// use vestibule_identity::MountedFiles;
+///
+/// let files = MountedFiles { certificate: "server.crt".into(), key: "server.key".into(), ..MountedFiles::default() };
+/// assert_eq!(files.authority, "ca.crt");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountedFiles {
+    /// The certificate chain in PEM, the leaf first: `tls.crt`.
+    pub certificate: String,
+    /// The leaf's key in PEM: `tls.key`.
+    pub key: String,
+    /// The CAs in PEM, for `caBundle`: `ca.crt`. Without it there is no `caBundle`.
+    pub authority: String,
+    /// The time between two reads: 1 second.
+    pub poll: Duration,
+}
+
+impl Default for MountedFiles {
+    fn default() -> Self {
+        Self {
+            certificate: "tls.crt".to_owned(),
+            key: "tls.key".to_owned(),
+            authority: "ca.crt".to_owned(),
+            poll: Duration::from_secs(1),
+        }
     }
 }

@@ -259,7 +259,7 @@ impl StoredRules {
         }
         let of = |documents: &[RuleDocument]| {
             let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
-            compiler.compile(&texts, &ProofDeadline::none()).ok().map(|snapshot| snapshot.rules().clone())
+            compiler.compile(&texts, &ProofDeadline::none()).ok()
         };
         if let Some(rules) = Some(last_good).filter(|documents| !documents.is_empty()).and_then(of) {
             return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood, has_namespaced: false });

@@ -10,6 +10,7 @@ mod metrics;
 pub(crate) mod namespaced;
 pub(crate) mod objects;
 pub(crate) mod proof_deadline;
+mod published_entries;
 pub(crate) mod reloader;
 pub(crate) mod resolve;
 pub(crate) mod rule_object;
@@ -39,7 +40,7 @@ use self::snapshot::{Snapshot, SnapshotState};
 use crate::events::Events;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
-use crate::registration::{self, BEST_EFFORT, REQUIRED};
+use crate::registration::{BEST_EFFORT, REQUIRED};
 use crate::sources::{LoadError, read};
 use crate::status::{Registered, StatusWriter};
 
@@ -235,8 +236,11 @@ impl Configuration {
         reloader: Arc<Reloader>,
     ) -> Self {
         let new = Self::new(snapshots);
-        let registering =
-            registration::follow(new.snapshots.clone(), new.entries.clone(), Arc::clone(&new.entries_hash));
+        let registering = published_entries::follow(
+            new.snapshots.clone(),
+            new.entries.clone(),
+            Arc::clone(&new.entries_hash),
+        );
         Self { reloader: Some(reloader), ..new }.with_task(sources).with_task(registering)
     }
 
@@ -250,7 +254,7 @@ impl Configuration {
 
     fn new(snapshots: watch::Receiver<Arc<Snapshot>>) -> Self {
         let entries = Entries::of([REQUIRED, BEST_EFFORT]);
-        registration::publish(&snapshots.borrow(), &entries);
+        published_entries::publish(&snapshots.borrow(), &entries);
         let entries_hash = Arc::new(watch::Sender::new(snapshots.borrow().hash()));
         let outcomes = OutcomeMetrics::default();
         let (lagging, _tasks) = (LaggingPods::default(), Vec::new());

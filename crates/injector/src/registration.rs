@@ -11,15 +11,12 @@ mod refusal;
 mod selector;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use tokio::sync::watch;
-use vestibule::tooling::{Entries, Entry};
+use vestibule::tooling::Entry;
 use vestibule::{FailurePolicy, On, Operation, Raw, Rule as Resources, SideEffects, on_raw};
 use vestibule_rules::{Diagnostic, Mode, Resource, Rule, RuleSet, Verb};
 
 use self::selector::NamespaceRestriction;
-use crate::configuration::snapshot::{Snapshot, SnapshotState};
 
 /// The hook for required rules. It fails closed.
 pub(crate) const REQUIRED: &str = "required";
@@ -110,33 +107,6 @@ fn grouped<'r>(required: &[&'r Rule]) -> Vec<Vec<&'r Rule>> {
         exact
     };
     groups.into_values().collect()
-}
-
-/// Sets the entries for the rules of a snapshot. They stay as they are while there are no rules yet. Rules that cannot be
-/// registered are skipped without an error: `manifests` and the reload refuse them before.
-pub(crate) fn publish(snapshot: &Snapshot, to: &Entries) {
-    if snapshot.state() == SnapshotState::Waiting {
-        return;
-    }
-    if let Ok(entries) = entries(snapshot.rules())
-        && let Err(error) = to.set(entries)
-    {
-        tracing::error!(%error, "the entries of the former rules stay registered");
-    }
-}
-
-/// Sets the entries for every snapshot after it is in force, so that a hook knows the rules that it is called for, and sends the hash
-/// of these rules.
-pub(crate) async fn follow(
-    mut snapshots: watch::Receiver<Arc<Snapshot>>,
-    to: Entries,
-    hash: Arc<watch::Sender<String>>,
-) {
-    while snapshots.changed().await.is_ok() {
-        let snapshot = Arc::clone(&snapshots.borrow_and_update());
-        publish(&snapshot, &to);
-        hash.send_replace(snapshot.hash());
-    }
 }
 
 /// The objects that any rule of `group` may change, deny or warn about. All rules of it are required, or none is.

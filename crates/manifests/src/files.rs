@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::Installation;
-
 /// Files that the pods find in a folder: printed as a ConfigMap. When they change, the pods are replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,7 +22,8 @@ impl Files {
         Self { name: name.into(), folder: folder.into(), contents: BTreeMap::new() }
     }
 
-    pub(super) fn config_map(&self, installation: &Installation, namespace: &str) -> Value {
+    /// `installation` is the name of the installation.
+    pub(super) fn config_map(&self, installation: &str, namespace: &str) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -33,7 +32,7 @@ impl Files {
         })
     }
 
-    pub(super) fn volume(&self, installation: &Installation) -> Value {
+    pub(super) fn volume(&self, installation: &str) -> Value {
         json!({"name": self.name, "configMap": {"name": self.config_map_name(installation)}})
     }
 
@@ -51,8 +50,8 @@ impl Files {
         format!("{digest:016x}")
     }
 
-    fn config_map_name(&self, installation: &Installation) -> String {
-        format!("{}-{}", installation.name, self.name)
+    fn config_map_name(&self, installation: &str) -> String {
+        format!("{installation}-{}", self.name)
     }
 }
 

@@ -54,7 +54,7 @@ impl Pods<'_> {
 
     pub(super) fn files(&self) -> Vec<Value> {
         let files = self.installation.files.iter();
-        files.map(|files| files.config_map(self.installation, self.namespace)).collect()
+        files.map(|files| files.config_map(&self.installation.name, self.namespace)).collect()
     }
 
     /// The labels by which Service, NetworkPolicy and Deployment select the pods.
@@ -110,7 +110,8 @@ impl Pods<'_> {
             pod["hostNetwork"] = json!(true);
             pod["dnsPolicy"] = json!("ClusterFirstWithHostNet");
         }
-        let mut volumes: Vec<_> = installation.files.iter().map(|files| files.volume(installation)).collect();
+        let mut volumes: Vec<_> =
+            installation.files.iter().map(|files| files.volume(&installation.name)).collect();
         if let Source::Mounted(_) = installation.identity {
             let secret = installation.mounted_secret.clone();
             let secret = secret.unwrap_or_else(|| format!("{}-tls", installation.name));

@@ -11,7 +11,7 @@ use crate::grammar::{check, trimmed};
 use crate::index::{Index, Outline, Span};
 use crate::pointer::{index, tokens};
 use crate::text::{Text, meaning};
-use crate::{DocumentError, Kind, Pointer, View};
+use crate::{DocumentError, Kind, Pointer};
 
 mod apply;
 mod members;
@@ -159,14 +159,13 @@ impl<'a> Document<'a> {
         matches!(&self.root, Node::Raw(Raw { text: Written::Received(text), .. }) if std::ptr::eq(*text, self.text))
     }
 
-    /// A view of the whole document.
-    pub fn view(&self) -> View<'_> {
-        View::at(&self.root, self.index.spans())
+    pub(crate) fn root(&self) -> &Node<'a> {
+        &self.root
     }
 
-    /// The value at `pointer`.
-    pub fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
-        self.view().pointer(pointer)
+    /// The containers of the text.
+    pub(crate) fn spans(&self) -> &[Span] {
+        self.index.spans()
     }
 
     /// Opens the containers on the way to `pointer`, and the one at it. This changes no value; it makes repeated lookups in a

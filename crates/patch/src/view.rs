@@ -9,7 +9,7 @@ use crate::document::{Member, Node};
 use crate::index::Span;
 use crate::pointer::index;
 use crate::text::{Text, Values};
-use crate::{Pointer, text};
+use crate::{Document, Kind, Pointer, text};
 
 mod canonical;
 mod equality;
@@ -38,23 +38,6 @@ pub(crate) const MAX_RECURSION: usize = 128;
 #[derive(Clone, Copy)]
 pub struct View<'d>(Place<'d>);
 
-/// The kinds of JSON values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool,
-    /// A number of any size.
-    Number,
-    /// A string.
-    String,
-    /// A list.
-    Array,
-    /// Members by name.
-    Object,
-}
-
 #[derive(Clone, Copy)]
 enum Place<'d> {
     Text(Text<'d, 'd>),
@@ -66,6 +49,18 @@ enum Place<'d> {
 enum Items<'d> {
     Text(Values<'d, 'd>),
     Nodes(std::slice::Iter<'d, Node<'d>>, &'d [Span]),
+}
+
+impl Document<'_> {
+    /// A view of the whole document.
+    pub fn view(&self) -> View<'_> {
+        View::at(self.root(), self.spans())
+    }
+
+    /// The value at `pointer`.
+    pub fn at(&self, pointer: &Pointer) -> Option<View<'_>> {
+        self.view().pointer(pointer)
+    }
 }
 
 impl<'d> Iterator for Items<'d> {

@@ -3,6 +3,7 @@
 //! [`RuleSet::evaluate`] runs the stages of `decide`: it selects rules ([`select`]), applies them ([`fixpoint`], which calls
 //! [`merge`](crate::merge) for each rule), and makes the [`Decision`].
 
+mod computed;
 mod decide;
 mod fixpoint;
 mod instantiate;
@@ -24,7 +25,6 @@ use crate::load;
 use crate::load::feedback::Readers;
 use crate::namespaced::NamespacedRules;
 use crate::pod::Shape;
-use crate::proof::Proofs;
 use crate::rule::{Resource, Rule, Verb};
 use crate::select;
 use crate::settings::Settings;
@@ -116,7 +116,8 @@ impl RuleSet {
     ) -> Result<Self, Vec<Diagnostic>> {
         let load::LoadedDocuments { rules, namespaced, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
-        let namespaced = NamespacedRules::new(&settings, namespaced.into_iter().map(Arc::new));
+        let namespaced =
+            NamespacedRules::new(settings.namespaced_injections(), namespaced.into_iter().map(Arc::new));
         Ok(Self { rules, settings, warnings, shape: Shape::of(pod), hash, namespaced, ..Self::default() })
     }
 
@@ -131,22 +132,6 @@ impl RuleSet {
     #[must_use]
     pub fn with_namespaced(self, namespaced: NamespacedRules) -> Self {
         Self { namespaced, ..self }
-    }
-
-    /// Reads the rule of a namespace in `text`, a text of one document, and proves it as [`prove_further`](Self::prove_further) does. The
-    /// second value are the warnings. The rule does not become part of this set.
-    ///
-    /// # Errors
-    /// The document is wrong, or these rules and settings do not allow it: all findings.
-    pub fn namespaced_rule<'t>(
-        &self,
-        text: impl Into<Text<'t>>,
-        known: &Proofs,
-        goes_on: impl Fn() -> bool,
-    ) -> Result<(Arc<Rule>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let (rule, warnings) = load::namespaced_rule(text.into(), &self.rules, &self.settings, self.pod())?;
-        self.with_rules(vec![rule.clone()]).prove_further(known, goes_on)?;
-        Ok((Arc::new(rule), warnings))
     }
 
     /// Whether there are no rules, neither of the cluster nor of namespaces.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 pub(crate) use additions::additions;
 pub(crate) use allowed::part;
 pub(crate) use protected::Protected;
+use serde_json::Value;
 
 use crate::digest;
 use crate::rule::Rule;
-use crate::settings::Settings;
 
 /// The number of rules that all namespaces together may have.
 const MAX_NAMESPACED_RULES: usize = 1_000;
@@ -83,8 +83,8 @@ struct Inner {
 }
 
 impl NamespacedRules {
-    /// `rules` under the bounds of `settings`. A rule without a namespace is dropped.
-    pub fn new(settings: &Settings, rules: impl IntoIterator<Item = Arc<Rule>>) -> Self {
+    /// `rules` under the `bounds` of the settings; [`None`] if these switch such rules off. A rule without a namespace is dropped.
+    pub fn new(bounds: Option<&NamespacedBounds>, rules: impl IntoIterator<Item = Arc<Rule>>) -> Self {
         let mut by_namespace: BTreeMap<String, Vec<Arc<Rule>>> = BTreeMap::new();
         for rule in rules {
             if let Some(namespace) = rule.namespace() {
@@ -94,13 +94,13 @@ impl NamespacedRules {
         for rules in by_namespace.values_mut() {
             rules.sort_by(|one, other| (one.order, &one.name).cmp(&(other.order, &other.name)));
         }
-        Self(Arc::new(Inner { bounds: settings.namespaced.clone(), by_namespace }))
+        Self(Arc::new(Inner { bounds: bounds.cloned(), by_namespace }))
     }
 
-    /// These rules and `more`, under the bounds of `settings`.
+    /// These rules and `more`, under the same bounds.
     #[must_use]
-    pub fn with(&self, settings: &Settings, more: impl IntoIterator<Item = Arc<Rule>>) -> Self {
-        Self::new(settings, self.0.by_namespace.values().flatten().cloned().chain(more))
+    pub fn with(&self, more: impl IntoIterator<Item = Arc<Rule>>) -> Self {
+        Self::new(self.0.bounds.as_ref(), self.0.by_namespace.values().flatten().cloned().chain(more))
     }
 
     /// All rules, by namespace.
@@ -120,4 +120,8 @@ impl NamespacedRules {
     pub(crate) fn of(&self, namespace: &str) -> Option<(&[Arc<Rule>], &NamespacedBounds)> {
         Some((self.0.by_namespace.get(namespace)?.as_slice(), self.0.bounds.as_ref()?))
     }
+}
+
+fn items(list: &Value) -> &[Value] {
+    list.as_array().map(Vec::as_slice).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ mod corpus;
 mod request;
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use vestibule_patch::Document;
 
@@ -15,8 +16,10 @@ use crate::decision::{Change, Decision, Outcome};
 use crate::diagnostic::{self, Diagnostic};
 use crate::digest;
 use crate::evaluate::RuleSet;
+use crate::load;
 use crate::rule::{Resource, Rule, Verb};
 use crate::subject::Subject;
+use crate::yaml::Text;
 pub use cache::Proofs;
 use request::SampleRequest;
 
@@ -69,6 +72,22 @@ impl RuleSet {
             findings.extend(self.prove_together(&unstable, known, goes_on));
         }
         if findings.is_empty() { Ok(()) } else { Err(findings) }
+    }
+
+    /// Reads the rule of a namespace in `text`, a text of one document, and proves it as [`prove_further`](Self::prove_further) does. The
+    /// second value are the warnings. The rule does not become part of this set.
+    ///
+    /// # Errors
+    /// The document is wrong, or these rules and settings do not allow it: all findings.
+    pub fn namespaced_rule<'t>(
+        &self,
+        text: impl Into<Text<'t>>,
+        known: &Proofs,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<(Arc<Rule>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let (rule, warnings) = load::namespaced_rule(text.into(), self.rules(), self.settings(), self.pod())?;
+        self.with_rules(vec![rule.clone()]).prove_further(known, goes_on)?;
+        Ok((Arc::new(rule), warnings))
     }
 
     fn prove_alone(&self, rule: &Rule) -> Option<Diagnostic> {

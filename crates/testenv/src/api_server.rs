@@ -10,8 +10,8 @@ use kube::{Api, Client};
 
 use crate::access::Access;
 use crate::clock::Clock;
-use crate::environment::write;
 use crate::error::Error;
+use crate::files::write;
 use crate::proxy::Proxy;
 
 /// The address of an API server of an environment: the [first](crate::Environment::api_server), the

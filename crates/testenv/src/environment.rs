@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::api_server::ApiServer;
-use crate::error::Error;
 use crate::marker::Markers;
 use crate::network::Network;
 use crate::proxy::Proxy;
@@ -161,8 +160,4 @@ impl Environment {
     pub(crate) fn next_number(&self) -> usize {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
-}
-
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
-    std::fs::write(path, text).map_err(|source| Error::file("write", path, source))
 }

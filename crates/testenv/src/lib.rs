@@ -61,6 +61,7 @@ mod child;
 mod clock;
 mod environment;
 mod error;
+mod files;
 mod install;
 mod log_tail;
 mod marker;

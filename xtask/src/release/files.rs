@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::archive::{self, Contents, PLATFORMS};
+use super::archive::{self, PLATFORMS};
 use super::{IMAGE, changelog, check};
-use crate::{cargo, files, tarball};
+use crate::tarball::{self, Contents};
+use crate::{cargo, files};
 
 /// The file with the checksums of all others.
 pub(super) const CHECKSUMS: &str = "SHA256SUMS";

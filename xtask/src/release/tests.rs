@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use super::archive::{self, Contents, PLATFORMS};
+use super::archive::{self, PLATFORMS};
 use super::publish::{Release, pushed_digest};
 use super::{check, files};
 use crate::files::read_here;
+use crate::tarball::Contents;
 
 const DIGEST: &str = "sha256:00000000000000000000000000000000000000000000000000000000000000aa";
 
@@ -49,14 +50,6 @@ fn an_archive_keeps_modes_and_equal_files_give_equal_bytes() {
         found.insert(path, (mode, bytes));
     }
     assert_eq!(found, contents);
-}
-
-#[test]
-fn the_commands_of_a_help_text_have_pages() {
-    let help =
-        "Does it\n\nCommands:\n  try    Shows\n  serve  Serves\n  help   Prints\n\nOptions:\n  -h  Prints\n";
-    assert_eq!(archive::commands(help).collect::<Vec<_>>(), ["try", "serve"]);
-    assert_eq!(archive::commands("Usage: other").count(), 0);
 }
 
 #[test]

@@ -9,7 +9,6 @@ use vestibule_rules::{Diagnostic, Proofs, Rule, RuleSet};
 
 use super::finding::Finding;
 use super::proof_deadline::ProofDeadline;
-use super::snapshot::Snapshot;
 use crate::registration;
 use crate::start_error::StartError;
 
@@ -44,15 +43,15 @@ impl Compiler {
         &self,
         texts: &[Text<'_>],
         deadline: &ProofDeadline,
-    ) -> Result<Snapshot, Vec<Finding>> {
-        let snapshot = Snapshot::new(self.proved(texts, deadline)?);
+    ) -> Result<RuleSet, Vec<Finding>> {
+        let rules = self.proved(texts, deadline)?;
         if !self.knows_namespaces.load(Ordering::Relaxed)
-            && let Some(error) = StartError::of_rules(snapshot.rules())
+            && let Some(error) = StartError::of_rules(&rules)
         {
             return Err(vec![Finding::RuleSet(error.to_string())]);
         }
-        registration::entries(snapshot.rules()).map_err(findings)?;
-        Ok(snapshot)
+        registration::entries(&rules).map_err(findings)?;
+        Ok(rules)
     }
 
     /// Compiles the rule of a namespace beside the rules `cluster`. The second value are the warnings.

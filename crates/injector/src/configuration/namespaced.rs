@@ -76,7 +76,7 @@ impl NamespacedSnapshot {
         sources.sort_by(|one, other| one.name.cmp(&other.name));
         let compiled: Vec<Compiled> = sources.into_iter().map(compile).collect();
         let rules = compiled.iter().filter(|one| one.is_in_force).filter_map(Compiled::rule).cloned();
-        let rules = cluster.namespaced().with(cluster.settings(), rules);
+        let rules = cluster.namespaced().with(rules);
         let (all, in_force) = (compiled.len(), rules.iter().count());
         if all > 0 {
             tracing::info!(all, in_force, "rules of namespaces were read");
@@ -103,7 +103,7 @@ impl NamespacedSnapshot {
         if let Some(excess) = counts.add(&rule, cluster) {
             return Err(vec![excess]);
         }
-        let alone = NamespacedRules::new(cluster.settings(), [rule]);
+        let alone = NamespacedRules::new(cluster.settings().namespaced_injections(), [rule]);
         remarks.extend(RuleSet::default().with_namespaced(alone).lint().into_iter().map(Finding::from));
         Ok(remarks)
     }

@@ -173,7 +173,7 @@ impl Reloader {
     fn last_good_snapshot(&self, last_good: &[RuleDocument], mut errors: Vec<Finding>) -> Snapshot {
         let texts: Vec<_> = last_good.iter().map(RuleDocument::text).collect();
         match self.compiler.compile(&texts, &ProofDeadline::none()) {
-            Ok(snapshot) => snapshot.instead_of(errors, None),
+            Ok(rules) => Snapshot::new(rules).instead_of(errors, None),
             Err(findings) => {
                 add_unknown(&mut errors, errors_of(findings));
                 Snapshot::waiting(errors)

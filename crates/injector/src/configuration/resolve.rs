@@ -25,9 +25,9 @@ pub(crate) fn resolve(
 ) -> Resolution {
     let texts: Option<Vec<_>> = sources.iter().map(RuleSource::text).collect();
     let together = match texts.map(|texts| compiler.compile(&texts, deadline)) {
-        Some(Ok(snapshot)) => {
+        Some(Ok(rules)) => {
             let documents = sources.iter().flat_map(RuleSource::documents).collect();
-            return Resolution { in_force: Some((snapshot, documents)), errors: Vec::new() };
+            return Resolution { in_force: Some((Snapshot::new(rules), documents)), errors: Vec::new() };
         }
         Some(Err(findings)) => errors_of(findings),
         None => Vec::new(),
@@ -179,7 +179,7 @@ impl Resolver<'_> {
 
     fn compile(&self, documents: &[RuleDocument]) -> Result<Snapshot, Vec<Finding>> {
         let texts: Vec<_> = documents.iter().map(RuleDocument::text).collect();
-        self.compiler.compile(&texts, self.deadline).map_err(errors_of)
+        self.compiler.compile(&texts, self.deadline).map(Snapshot::new).map_err(errors_of)
     }
 }
 

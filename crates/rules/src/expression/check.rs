@@ -10,8 +10,8 @@ mod text_maps;
 
 use super::budget::SharedBudget;
 use super::compiled::{Reads, Variable};
-use super::iteration::{EACH, FOR_EACH};
-use super::scope::{MEMBERS_ONLY, VARIABLES};
+use super::iteration::FOR_EACH;
+use super::scope::{EACH, MEMBERS_ONLY, VARIABLES};
 use super::tree::{Access, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::{Argument, Mismatch, Type};
 use crate::diagnostic::{self, Code};

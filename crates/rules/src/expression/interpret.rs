@@ -6,9 +6,8 @@ use kube_cel::cel::objects::Key;
 
 use super::error::EvaluationError;
 use super::functions::{self, Body};
-use super::iteration::EACH;
 use super::operators::{self, Operator};
-use super::scope::Scope;
+use super::scope::{EACH, Scope};
 use super::tree::{Access, Call, Entry, Item, Loop, LoopResult, Node, Part};
 use super::types::kind;
 use super::values::{as_optional, content, keys, list, map, optional};

@@ -12,9 +12,6 @@ use super::values::{content, keys};
 /// The field of an item that repeats it.
 pub(crate) const FOR_EACH: &str = "forEach";
 
-/// The variable with the value of one repetition.
-pub(super) const EACH: &str = "each";
-
 /// How often an item may be repeated.
 pub(crate) const MAX_EACH: usize = 100;
 

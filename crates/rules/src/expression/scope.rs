@@ -15,6 +15,9 @@ use super::values::{list, map, text, value};
 use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
+/// The variable with the value of one repetition of `forEach`.
+pub(super) const EACH: &str = "each";
+
 /// The variables, and the members of each variable with fixed members, with their types. The interpreter computes these members one by one.
 pub(super) const VARIABLES: &[(&str, &[(&str, Type)])] = &[
     ("namespaceObject", &[("metadata", Type::Any)]),

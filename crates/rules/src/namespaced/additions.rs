@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::allowed::{Allowed, NotAllowed, at};
-use super::{NamespacedBounds, Protected, node};
+use super::{NamespacedBounds, Protected, items, node};
 use crate::key::trimmed_path;
 use crate::pod::CONTAINER_LISTS;
 
@@ -192,10 +192,6 @@ fn inserted<'v>(before: &[Value], after: &'v [Value]) -> Option<Vec<(bool, &'v V
         }
     }
     rest.peek().is_none().then_some(added)
-}
-
-pub(super) fn items(list: &Value) -> &[Value] {
-    list.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The members of a map; none of any other value.

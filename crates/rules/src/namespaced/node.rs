@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::additions::items;
 use super::allowed::{Allowed, NotAllowed};
+use super::items;
 use crate::pod::CONTAINER_LISTS;
 
 /// Whether containers of a pod with this `spec` share a namespace of the node, or the processes of a container with access.

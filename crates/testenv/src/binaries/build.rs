@@ -8,8 +8,8 @@ use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::module::Module;
-use crate::environment::write;
 use crate::error::Error;
+use crate::files::write;
 use crate::report::print_line;
 
 /// The version of the `go` in PATH.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use super::{Environment, write};
+use super::Environment;
 use crate::certificate::Certificate;
 use crate::error::Error;
+use crate::files::write;
 
 /// The common name of the certificate.
 const NAME: &str = "testenv-api-server";

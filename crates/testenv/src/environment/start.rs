@@ -10,13 +10,13 @@ use rcgen::KeyPair;
 
 use super::{
     API_SERVER, CONTROLLER_MANAGER, Environment, Options, SECOND_API_SERVER, Second, audit, credentials,
-    write,
 };
 use crate::access::Access;
 use crate::api_server::ApiServer;
 use crate::binaries::Binaries;
 use crate::certificate::Certificate;
 use crate::error::Error;
+use crate::files::write;
 use crate::log_tail::tail;
 use crate::marker::Markers;
 use crate::network::Network;

@@ -1,0 +1,36 @@
+//! A build of the binary `vestibule`, for the tasks that run or pack it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::binary::PACKAGE;
+use crate::cargo;
+use crate::image::{self, Source};
+use crate::metadata::Metadata;
+
+/// How the binary is built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// For tests of this checkout.
+    Debug,
+    /// The binary that a release ships: on Linux that of the image, elsewhere a plain release build.
+    Release,
+}
+
+/// The finished binary `given`, or a build of this checkout.
+pub(crate) fn find(given: Option<&Path>, build: Build) -> anyhow::Result<PathBuf> {
+    if let Some(file) = given {
+        return file.canonicalize().with_context(|| format!("there is no {}", file.display()));
+    }
+    if build == Build::Release && cfg!(target_os = "linux") {
+        return image::release_here(&Source::here()?);
+    }
+    let (folder, flag): (_, &[_]) = match build {
+        Build::Debug => ("debug", &[]),
+        Build::Release => ("release", &["--release"]),
+    };
+    cargo::run(&[&["build", "--locked", "--package", PACKAGE], flag].concat())?;
+    let folder = Metadata::of_workspace()?.target_directory.join(folder);
+    Ok(folder.join(format!("vestibule{}", std::env::consts::EXE_SUFFIX)))
+}
