@@ -182,6 +182,15 @@ impl<T: Answer> Evaluation<'_, T> {
     pub(crate) fn is_denied(&self) -> bool {
         self.denial().is_some()
     }
+
+    /// Why no rule was asked about the pod of a workload; [`None`] if one was, or for other kinds.
+    pub(crate) fn lack_of_pod(&self) -> Option<String> {
+        let (workload, kind) = (self.object.workload()?, &self.object.kind);
+        let asked = self.steps.iter().any(|step| !step.submitted.prefix.is_empty());
+        let template = workload.template.trim_start_matches('/').replace('/', ".");
+        (!asked && !self.is_denied())
+            .then(|| format!("the {kind} has no `{template}`, so it makes no pods for rules"))
+    }
 }
 
 impl Evaluation<'_, Decision> {

@@ -93,13 +93,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(subject) => match subject.split_once('/') {
             Some(("pod" | "pods" | "po", name)) if !name.is_empty() => arguments.pod(name)?,
             Some(_) => return Err(no_subject(subject).into()),
-            None if reference::is_path(subject) => {
-                let schema = vestibule::admission::keys::schema("", "v1", "Pod");
-                print(&reference::explained(subject, schema).map_err(CommandError::input)?)?;
-                return Ok(ExitCode::SUCCESS);
-            }
             None => {
-                print(&code::explained(subject)?)?;
+                let text = match reference::is_path(subject) {
+                    true => {
+                        let schema = vestibule::admission::keys::schema("", "v1", "Pod");
+                        reference::explained(subject, schema).map_err(CommandError::input)?
+                    }
+                    false => code::explained(subject)?,
+                };
+                if arguments.output != Format::Text {
+                    return Err(
+                        CommandError::input("codes and fields are explained as text, without -o").into()
+                    );
+                }
+                print(&text)?;
                 return Ok(ExitCode::SUCCESS);
             }
         },

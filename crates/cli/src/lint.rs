@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use vestibule_command::{CommandError, namespace};
-use vestibule_injector::files::{printable_path, yaml_files};
+use vestibule_injector::files::printable_path;
 use vestibule_injector::{LoadError, registration};
 use vestibule_rules::diagnostic::code::{REQUIRED_BROADLY, REQUIRED_EVERYWHERE};
 use vestibule_rules::{Diagnostic, RuleSet, Severity, diagnostic, rename};
@@ -81,14 +81,16 @@ fn fix(path: &Path) -> Result<(), CommandError> {
     if files::is_stdin(path) {
         return Err(CommandError::input("--fix rewrites files, and `-` is stdin"));
     }
-    let failed =
-        |path: &Path, error: std::io::Error| CommandError::input(format!("{}: {error}", path.display()));
-    for file in yaml_files(path).map_err(|error| failed(path, error))? {
-        let text = std::fs::read_to_string(&file).map_err(|error| failed(&file, error))?;
+    for (file, text) in files::read(path)? {
         let fixed = rename::fixed(&text);
         if fixed != text {
-            std::fs::write(&file, fixed).map_err(|error| failed(&file, error))?;
-            say(format_args!("fixed {}", printable_path(&file)));
+            let name = printable_path(&file);
+            std::fs::write(&file, fixed).map_err(|error| {
+                // The disk may be full for the longer text alone, and the file is cut off now.
+                let _lost = std::fs::write(&file, &text);
+                CommandError::input(format_args!("cannot write {name}: {error}"))
+            })?;
+            say(format_args!("fixed {name}"));
         }
     }
     Ok(())

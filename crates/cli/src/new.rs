@@ -50,6 +50,8 @@ const RULE: &str = include_str!("new/rule.yaml");
 
 const CASES: &str = include_str!("new/cases.yaml");
 
+const EXISTS: &str = "the file exists already";
+
 /// The name in the templates.
 const NAME: &str = "greeting";
 
@@ -58,9 +60,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(What::Rule { name, dir }) => rule(name, dir)?,
         None => arguments.webhook.files()?,
     };
+    let failed =
+        |path: &Path, why: &str| CommandError::input(format_args!("{}: {why}", printable_path(path)));
+    // Before the first file is written, so that none is written without the others.
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+        return Err(failed(path, EXISTS).into());
+    }
     for (path, text) in &files {
-        write(path, text)
-            .map_err(|why| CommandError::input(format_args!("{}: {why}", printable_path(path))))?;
+        write(path, text).map_err(|why| failed(path, &why))?;
         say(format_args!("wrote {}", printable_path(path)));
     }
     if !webhook::format(files.iter().map(|(path, _)| path.as_path())) {
@@ -85,7 +92,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     std::fs::create_dir_all(path.parent().unwrap_or(path)).map_err(|error| error.to_string())?;
     let mut file =
         OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => "the file exists already".to_owned(),
+            ErrorKind::AlreadyExists => EXISTS.to_owned(),
             _ => error.to_string(),
         })?;
     file.write_all(text.as_bytes()).map_err(|error| error.to_string())

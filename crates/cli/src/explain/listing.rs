@@ -51,6 +51,9 @@ impl Listing {
             };
             self.rule(step, rule, subject)?;
         }
+        if let Some(lack) = evaluation.lack_of_pod() {
+            self.push(format_args!("\n{lack}"));
+        }
         for warning in evaluation.warnings() {
             self.push(format_args!("\nWarning: {warning}"));
         }

@@ -51,7 +51,10 @@ pub(super) fn patched(
 
 /// Appends the text of another file as separate documents.
 pub(super) fn append(text: &mut String, other: &str) {
+    let mut other = other;
     if !text.is_empty() {
+        // A byte order mark is allowed at the start of a stream only.
+        other = other.trim_start_matches('\u{feff}');
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -111,6 +114,8 @@ mod tests {
             ("a", "b", "a\n---\nb"),
             ("a\n", "---\nb\n", "a\n---\nb\n"),
             ("a\n", "b\n", "a\n---\nb\n"),
+            ("\u{feff}a\n", "\u{feff}b\n", "\u{feff}a\n---\nb\n"),
+            ("a\n", "\u{feff}---\nb\n", "a\n---\nb\n"),
         ] {
             let mut text = one.to_owned();
             append(&mut text, other);

@@ -181,7 +181,11 @@ fn check(name: &str, kind: &Kind) -> Result<(), &'static str> {
     if name.len() > 40 {
         return Err("it has more than 40 characters");
     }
-    let is_dependency = |line: &str| line.split_once(" = ").is_some_and(|(dependency, _)| dependency == name);
+    // Rust writes `_` in place of `-`.
+    let crate_name = |name: &str| name.replace('-', "_");
+    let is_dependency = |line: &str| {
+        line.split_once(" = ").is_some_and(|(dependency, _)| crate_name(dependency) == crate_name(name))
+    };
     if RESERVED.contains(&format!(" {name} ")) || kind.manifest.lines().any(is_dependency) {
         return Err("Rust or a dependency has this name");
     }

@@ -91,7 +91,7 @@ impl Report<'_> {
             }
             None if first.is_denied() => "refused".to_owned(),
             None if self.is_off => "no change: no hook is called".to_owned(),
-            None => "no rule is for objects of this kind".to_owned(),
+            None => first.lack_of_pod().unwrap_or_else(|| "no rule is for objects of this kind".to_owned()),
         }
     }
 }

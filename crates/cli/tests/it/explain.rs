@@ -170,6 +170,8 @@ For example:
 ";
     assert!(out.starts_with(expected), "{out}");
     folder.run("explain VST0001").fails(2, "there is no code VST0001");
+    let json = folder.run("explain VST0102 -o json");
+    assert_eq!(json.fails(2, "codes and fields are explained as text, without -o").out, "");
 }
 
 #[test]
@@ -240,5 +242,6 @@ fn a_field_is_explained_without_a_cluster() {
         "{text}"
     );
     folder.run("explain spec.sidecars.positon").fails(2, "did you mean `position`?");
+    folder.run("explain spec.sidecars.position -o yaml").fails(2, "codes and fields are explained as text");
     folder.run("explain when").fails(2, "nor a field, such as spec.match");
 }

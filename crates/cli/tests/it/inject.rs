@@ -236,6 +236,20 @@ fn every_builtin_workload_is_changed_and_tried() {
     }
 }
 
+/// `try` and `explain` name the missing template instead of a kind for which there are rules.
+#[test]
+fn a_workload_without_a_template_is_named() {
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    for (kind, template) in [("Job", "spec.template"), ("CronJob", "spec.jobTemplate.spec.template")] {
+        let text = format!("apiVersion: batch/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n");
+        let lack = format!("\nthe {kind} has no `{template}`, so it makes no pods for rules\n");
+        let tried = folder.run_with_stdin("try - --rules rules.yaml", &text);
+        assert!(tried.exits(0).out.contains(&lack), "{}", tried.out);
+        assert!(!tried.out.contains("no rule is for objects of this kind"), "{}", tried.out);
+        folder.run_with_stdin("explain -f - --rules rules.yaml", &text).shows(&lack);
+    }
+}
+
 /// The pod of a workload has the owner that its controller would write.
 #[test]
 fn rules_that_ask_for_the_owner_know_it_before_there_is_a_pod() {

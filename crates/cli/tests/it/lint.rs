@@ -80,4 +80,24 @@ fn lint_rewrites_former_names() {
     assert_eq!(fixed.replace("containerPatches: # theirs", "containerPatches:"), today);
     assert_eq!(folder.run("lint --fix .").err, "");
     folder.run_with_stdin("lint --fix -", &former).exits(2);
+    std::fs::write(folder.path().join("wide.yaml"), b"\xff\xfea\0").unwrap();
+    folder.run("lint --fix wide.yaml").fails(2, "wide.yaml is no UTF-8 text: save it as UTF-8");
+}
+
+/// As on a full disk, the text of today does not fit where the former one did.
+#[cfg(unix)]
+#[test]
+fn rules_that_cannot_be_rewritten_stay() {
+    let former = TARGET.replace("objectSelector: {matchLabels", "objects: {labels");
+    let former = format!("{former}#{}\n", "-".repeat(1024 - former.len() - 2));
+    let folder = Folder::with(&[("rules.yaml", &former)]);
+    let lint = folder.command("lint --fix rules.yaml");
+    let limited = "trap '' XFSZ; ulimit -f 2; exec \"$@\"";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", limited, "sh"]).arg(lint.get_program()).args(lint.get_args());
+    let done = shell.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("cannot write rules.yaml: "), "{told}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("rules.yaml")).unwrap(), former);
 }

@@ -168,6 +168,7 @@ fn names_that_cargo_refuses_and_existing_files_are_refused() {
         ("shop-", "no hyphen last"),
         ("fn", "Rust or a dependency has this name"),
         ("tokio", "Rust or a dependency has this name"),
+        ("serde-json", "Rust or a dependency has this name"),
         ("test", "Rust or a dependency has this name"),
         (&"a".repeat(41), "more than 40 characters"),
     ] {
@@ -175,6 +176,11 @@ fn names_that_cargo_refuses_and_existing_files_are_refused() {
     }
     folder.run("new shop --validating").exits(0);
     folder.run("new shop --operator").fails(2, "shop/Cargo.toml: the file exists already");
+    let readme = folder.path().join("cart/README.md");
+    fs::create_dir_all(readme.parent().unwrap()).unwrap();
+    fs::write(&readme, "# Cart").unwrap();
+    folder.run("new cart").fails(2, "cart/README.md: the file exists already");
+    assert!(!folder.path().join("cart/Cargo.toml").exists(), "nothing is written without the rest");
     folder.run("new shop --validating --mutating").fails(2, "cannot be used with");
     folder.run("new").fails(2, "NAME");
 }
@@ -188,5 +194,8 @@ fn a_new_rule_passes_lint_and_its_test_cases() {
     folder.run("test rules/tests").exits(0);
     assert!(!fs::read_to_string(folder.path().join("rules/banner.yaml")).unwrap().contains("greeting"));
     folder.run("new rule banner --dir rules").fails(2, "rules/banner.yaml: the file exists already");
+    fs::remove_file(folder.path().join("rules/banner.yaml")).unwrap();
+    folder.run("new rule banner --dir rules").fails(2, "rules/tests/banner.yaml: the file exists already");
+    assert!(!folder.path().join("rules/banner.yaml").exists());
     folder.run("new rule ../up").fails(2, "cannot be the name of a rule");
 }

@@ -41,7 +41,8 @@ pub fn json(findings: &[Diagnostic]) -> String {
 }
 
 /// The findings as a SARIF 2.1.0 log, which code hosts show beside the lines of a change. The log describes the codes
-/// that occur. A source that is a relative path becomes a relative reference.
+/// that occur. A source that is a relative path becomes a relative reference. A value of a ConfigMap with lines of its own, `FILE, key
+/// KEY`, is in no file by this name: its findings are at the first line of `FILE`, and their messages have the key and the line.
 pub fn sarif(findings: &[Diagnostic]) -> String {
     let codes: BTreeMap<&str, &Code> =
         findings.iter().map(|finding| (finding.code().id, finding.code())).collect();
@@ -77,10 +78,16 @@ fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
         Severity::Warning => "warning",
         Severity::Hint => "note",
     };
-    let text = match finding.help() {
+    let mut text = match finding.help() {
         Some(help) => format!("{}; {help}", finding.message()),
         None => finding.message().to_owned(),
     };
+    let (mut file, mut at) = (finding.source(), finding.position());
+    if let Some((manifest, key)) = file.rsplit_once(", key ").filter(|(_, key)| !key.contains('/')) {
+        text = format!("key {key}, line {}: {text}", at.line);
+        // Code hosts show no result without a line.
+        (file, at) = (manifest, Position { line: 1, column: 1 });
+    }
     json!({
         "ruleId": finding.code().id,
         "ruleIndex": place,
@@ -88,11 +95,8 @@ fn result(finding: &Diagnostic, place: Option<usize>) -> Value {
         "message": {"text": text},
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": {"uri": uri(finding.source())},
-                "region": {
-                    "startLine": finding.position().line,
-                    "startColumn": finding.position().column,
-                },
+                "artifactLocation": {"uri": uri(file)},
+                "region": {"startLine": at.line, "startColumn": at.column},
             },
         }],
     })
@@ -117,6 +121,6 @@ mod tests {
     fn paths_are_references() {
         assert_eq!(uri("./rules/a b.yaml"), "rules/a%20b.yaml");
         assert_eq!(uri("/etc/rules.yaml"), "file:///etc/rules.yaml");
-        assert_eq!(uri("ConfigMap a/b, key \u{e4}"), "ConfigMap%20a/b%2C%20key%20%C3%A4");
+        assert_eq!(uri("a, \u{e4}"), "a%2C%20%C3%A4");
     }
 }

@@ -105,7 +105,8 @@ impl<'t> Edits<'t> {
             .split_inclusive('\n')
             .map(|line| line.strip_prefix(indent).unwrap_or(line.trim_start_matches(' ')))
             .collect();
-        if bare.trim_end() != content.trim_end() {
+        // Of a text, YAML reads each line break as `\n`.
+        if bare.replace("\r\n", "\n").trim_end() != content.trim_end() {
             return;
         }
         let rewritten = rewrite(&bare);

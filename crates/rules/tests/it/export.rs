@@ -57,6 +57,18 @@ fn sarif_has_the_members_that_code_hosts_read() {
     assert_eq!(empty["runs"][0]["results"], serde_json::json!([]));
 }
 
+/// A code host shows a result in a file of the repository, and there is none with the name of a key.
+#[test]
+fn sarif_places_the_value_of_a_config_map_in_its_manifest() {
+    let found = RuleSet::load([("rules/map.yaml, key a.json", "\n\nkind: Pod")], schema()).err().unwrap();
+    let log: Value = serde_json::from_str(&diagnostic::sarif(&found)).unwrap();
+    let result = &log["runs"][0]["results"][0];
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "rules/map.yaml");
+    assert_eq!(place["region"], serde_json::json!({"startLine": 1, "startColumn": 1}));
+    assert!(result["message"]["text"].as_str().unwrap().starts_with("key a.json, line 3: "), "{result}");
+}
+
 /// The demands of the published SARIF 2.1.0 schema on our output: no unknown members, and numbers that count from
 /// one. `VESTIBULE_SARIF` names a file that gets the log, for a validator.
 #[test]

@@ -72,6 +72,7 @@ fn rules_in_a_config_map_are_rewritten() {
     assert_ne!(new, old);
     assert_eq!(found, map(&(new.clone() + "---\n" + &new)));
     assert_eq!(fixed(&found), found);
+    assert_eq!(fixed(&with_crlf(&map(&old))), with_crlf(&map(&new)));
     // The text of a scalar in one line or in quotes stays.
     let quoted = format!("kind: ConfigMap\ndata: {{rules.yaml: {}}}\n", serde_json::to_string(&old).unwrap());
     assert_eq!(fixed(&quoted), quoted);
