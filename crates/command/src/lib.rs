@@ -1,7 +1,47 @@
 //! The process of a webhook: its command line, its log and its spans. A webhook's `main` hands its app to [`run`],
 //! which knows the commands `serve`, `manifests`, `review`, `certs` and `loglevel`. A binary with a command line of its
 //! own, such as `vestibule`, takes the arguments of single commands ([`ServeArguments`], [`ManifestsArguments`]) into
-//! its own.
+//! its own:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use clap::{Parser, Subcommand};
+//! use vestibule::App;
+//! use vestibule_command::{ManifestsArguments, ServeArguments};
+//!
+//! #[derive(Parser)]
+//! struct Arguments {
+//!     /// Images have to come from here.
+//!     #[arg(long, global = true, env = "REGISTRY", default_value = "registry.example.com/")]
+//!     registry: String,
+//!     #[command(subcommand)]
+//!     command: Command,
+//! }
+//!
+//! #[derive(Subcommand)]
+//! enum Command {
+//!     /// Serves the hooks.
+//!     Serve(Box<ServeArguments>),
+//!     /// Prints the objects that install the webhook; arguments after `--` are for `serve` in the pods.
+//!     Manifests(Box<ManifestsArguments>),
+//! }
+//!
+//! # fn app(registry: String) -> App { App::new("images") }
+//! #[tokio::main]
+//! async fn main() -> ExitCode {
+//!     let Arguments { registry, command } = Arguments::parse();
+//!     let app = app(registry);
+//!     let done = match command {
+//!         Command::Serve(arguments) => match arguments.init_logs(app.name()) {
+//!             Ok(()) => arguments.serve(app).await.map(|()| ExitCode::SUCCESS),
+//!             Err(error) => Err(error),
+//!         },
+//!         Command::Manifests(arguments) => arguments.run(&app),
+//!     };
+//!     done.unwrap_or_else(|error| error.report())
+//! }
+//! ```
 //!
 //! To read the code, start with `serve.rs`. Each command has a file of its name (`serve`, `manifests`, `review`, `certs`,
 //! `log_level`); `install.rs` serves the binary `vestibule` only; `*_arguments.rs` and `connection.rs` are groups of flags;

@@ -69,9 +69,7 @@ pub enum IdentityError {
         identity: String,
     },
     /// No way to an API server is known.
-    #[error(
-        "identity `self` needs a cluster, and there is no way to one: {0}; name a kubeconfig, or use `local:DIR`"
-    )]
+    #[error("identity `self` needs a cluster, and there is no way to one: {0}, or use `local:DIR`")]
     Cluster(String),
     /// The source works in the background, and there is nothing to work in.
     #[error("identity `{identity}` needs a Tokio runtime: open it inside `block_on`, or an async `main`")]

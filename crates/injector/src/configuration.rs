@@ -26,7 +26,8 @@ use kube::Client;
 pub(crate) use metrics::ConfigurationCollector;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use vestibule::tooling::{Entries, WatchState, Watched};
+use vestibule::tooling::Entries;
+use vestibule::{WatchState, Watched};
 pub use vestibule_rules::CONFIG_LABEL;
 use vestibule_rules::RuleSet;
 

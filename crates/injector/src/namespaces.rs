@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use kube::api::{ObjectMeta, PartialObjectMeta};
 use vestibule::identity::{ClusterConfigError, cluster_config};
-use vestibule::tooling::{Watched, is_dns_label};
-use vestibule::{LookupError, Watch};
+use vestibule::tooling::is_dns_label;
+use vestibule::{LookupError, Watch, Watched};
 use vestibule_rules::NamespaceFacts;
 
 /// The source of the labels and annotations of namespaces, which a review does not carry.

@@ -45,7 +45,11 @@ pub fn call(app: &App, hook: &str) -> Call {
     }
     let names: Vec<_> = app.hooks().iter().map(|hook| &*hook.entry.name).collect();
     let Some(hook) = names.iter().position(|name| *name == hook) else {
-        panic!("the webhook `{}` has no hook `{hook}`; it has {}", app.name(), names.join(", "));
+        let names = match names.as_slice() {
+            [] => "none: conversions are called by a real API server only, see `Cluster`".to_owned(),
+            names => names.join(", "),
+        };
+        panic!("the webhook `{}` has no hook `{hook}`; it has {names}", app.name());
     };
     Call { app: app.clone(), hook }
 }

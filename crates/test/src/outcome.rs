@@ -276,7 +276,8 @@ impl Outcome {
         let second = self.second_call(object)?;
         let change = match second.judged()? {
             caller::Outcome::Allowed(allowed) => match (second.review.object(), &allowed.object) {
-                (Some(before), Some(after)) if allowed.patch.is_some() => {
+                // A handwritten patch may write what is there.
+                (Some(before), Some(after)) if before != after => {
                     format!("\n{}", diff::lines(before, after))
                 }
                 _ => return Ok(()),

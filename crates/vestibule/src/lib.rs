@@ -49,7 +49,7 @@
 //! - [`App`] collects hooks; [`on`] says for which requests a hook is called, and [`FailurePolicy`] what a failed call means.
 //! - [`Mutate`] and [`Validate`] are the traits of handlers, which async functions implement; [`Context`] has the request,
 //!   [`Reject`] the error.
-//! - [`Watch`] and [`Lookup`] find other objects of the cluster; a test gives an app [`Objects`].
+//! - [`Watch`] and [`Lookup`] find other objects of the cluster, [`Watched`] outside of handlers; a test gives an app [`Objects`].
 //! - [`Conversion`] converts custom resources between versions.
 //! - [`Options`], [`ClientSettings`] and [`Bound`] serve an app in a program with a command line of its own.
 //! - [`admission`], [`identity`], [`patch`], [`server`] and [`prometheus_client`] are the crates whose types occur in signatures: a raw
@@ -107,6 +107,8 @@ pub use lookup::error::LookupError;
 pub use lookup::looked_up::LookedUp;
 pub use lookup::test_objects::Objects;
 pub use lookup::watch::Watch;
+pub use lookup::watch_state::WatchState;
+pub use lookup::watched::Watched;
 
 pub use conversion::{Conversion, ConversionBuilder, Version};
 

@@ -11,8 +11,6 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use crate::App;
 pub use crate::app::Registered as RegisteredHook;
 pub use crate::app::defaults::{Defaults, https_port, plain_port};
-pub use crate::lookup::watch_state::WatchState;
-pub use crate::lookup::watched::Watched;
 pub use crate::pipeline::environment::Environment;
 pub use crate::pipeline::span::{CallTraces, shorten};
 pub use crate::registration::HookEntry;
@@ -35,24 +33,6 @@ impl App {
             .reads_namespaces
             .then(|| vestibule_identity::policy_rule("", "namespaces", &["get", "list", "watch"], &[]));
         namespaces.map(|right| (None, right)).into_iter().chain(self.lookup_rights()).collect()
-    }
-
-    /// Reports a watch that a lookup did not start, of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
-    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
-    ///
-    /// ```
-    /// # use vestibule::App;
-    /// # use vestibule::tooling::WatchState;
-    /// fn nodes(app: App, client: &kube::Client) -> App {
-    ///     let (client, state) = WatchState::listening(client);
-    ///     // ... watches with this client, by `identity::short_watch`
-    /// #   drop(client);
-    ///     app.reports_watch("Node", state)
-    /// }
-    /// ```
-    pub fn reports_watch(mut self, kind: &str, state: WatchState) -> Self {
-        self.watches.push((kind.to_owned(), state));
-        self
     }
 
     /// Whether handlers look objects up in a cluster.

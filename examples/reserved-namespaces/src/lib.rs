@@ -20,6 +20,7 @@ pub fn app(reservation: Reservation) -> App {
         Rule::new("*/*", "*/*", [Create]).scope(Scope::Namespaced), // evictions and tokens, too
         Rule::new("*/*", "*", [Update, Delete]).scope(Scope::Namespaced),
         Rule::new("*/*", "*/scale", [Update]),
+        Rule::new("v1", "pods/*", [Update]), // ephemeral containers and resizing, too
     ]);
     let on = on.match_condition("reserved", &reservation.expression()).failure_policy(FailurePolicy::Fail);
     let decide = move |_: Change<RawObject>, call: Context| std::future::ready(reservation.decide(&call));

@@ -8,8 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use tokio::time::timeout;
-use vestibule::Watch;
-use vestibule::tooling::Watched;
+use vestibule::{Watch, Watched};
 
 use super::Logs;
 use super::level_config::LevelConfig;

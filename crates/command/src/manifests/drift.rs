@@ -93,14 +93,20 @@ impl Folder {
                 self.descend(&path)?;
             } else if matches!(path.extension().and_then(|end| end.to_str()), Some("yaml" | "yml" | "json")) {
                 let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
-                let documents = serde_saphyr::from_multiple::<Value>(&text);
-                for document in documents.map_err(|error| unreadable(&path, &error))? {
+                for document in documents(&text).map_err(|error| unreadable(&path, &error))? {
                     self.objects.extend(items(document).map(|object| (path.clone(), object)));
                 }
             }
         }
         Ok(())
     }
+}
+
+/// Errors name line and column, and quote no lines: the folder may hold Secrets.
+fn documents(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
+    let mut options = serde_saphyr::Options::default();
+    options.with_snippet = false;
+    serde_saphyr::from_multiple_with_options(text, options)
 }
 
 impl Drift<'_> {

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use vestibule::tooling::Watched;
+use vestibule::Watched;
 
 use super::config_maps::{all_sources, report};
 use super::last_good::{LAST_GOOD, LastGood, StoreError};

@@ -7,9 +7,8 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
-use vestibule::Watch;
 use vestibule::identity::with_causes;
-use vestibule::tooling::{WatchState, Watched};
+use vestibule::{Watch, WatchState, Watched};
 use vestibule_rules::{API_VERSION, CustomResource};
 
 use super::rule_object::{

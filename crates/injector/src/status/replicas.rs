@@ -16,9 +16,8 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 use tokio::time::Instant;
-use vestibule::Watch;
 use vestibule::identity::{events, policy_rule};
-use vestibule::tooling::Watched;
+use vestibule::{Watch, Watched};
 use vestibule_rules::CONTROLLER;
 
 use super::MANAGER;

@@ -7,12 +7,14 @@ mod judge;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule::Operation::{Create, Delete};
+use vestibule::admission::Unconvertible;
 use vestibule::tooling::{Entries, Entry};
 use vestibule::{
-    App, Change, Context, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope, deny, on, on_raw,
-    on_rules,
+    App, Change, Context, Conversion, FailurePolicy, Mutation, Objects, OnFault, Reject, Rule, Scope, deny,
+    on, on_raw, on_rules,
 };
 use vestibule_test::call;
 
@@ -260,6 +262,31 @@ async fn a_failed_assertion_says_what_happened() {
     assert!(text.contains("+ metadata.labels: {\"count\":\"1\"}"), "{text}");
     let text = said(|| _ = call(&super::kit::app(), "other"));
     assert_eq!(text, "the webhook `kit` has no hook `other`; it has sidecar, counts, stays");
+}
+
+/// Regression: the assertion failed, with an empty difference. The API server sees no change in such an answer.
+#[tokio::test]
+async fn a_patch_that_writes_what_is_there_is_idempotent() {
+    let seen = async |_: Value, _: Context| -> Result<Mutation<Value>, Reject> {
+        let patch = r#"[{"op": "add", "path": "/metadata/labels", "value": {"seen": "true"}}]"#;
+        Ok(Mutation::Patch(serde_json::from_str(patch)?))
+    };
+    let on = on_rules([Rule::new("v1", "pods", [Create])]).failure_policy(FailurePolicy::Ignore);
+    let outcome = call(&App::new("kit").mutate("seen", on, seen), "seen").create(pod()).await;
+    assert_eq!(outcome.patch().len(), 1);
+    outcome.assert_idempotent();
+}
+
+#[test]
+fn the_kit_says_that_it_calls_no_conversion() {
+    let app = || App::new("kit").convert("widgets", Conversion::raw("widgets.example.com", unconvertible));
+    let text = said(|| _ = call(&app(), "widgets"));
+    let expected = "the webhook `kit` has no hook `widgets`; it has none: conversions are called by a real API server only, see `Cluster`";
+    assert_eq!(text, expected);
+}
+
+fn unconvertible(_: &RawValue, _: &str) -> Result<Box<RawValue>, Unconvertible> {
+    Err(Unconvertible::new("never"))
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use super::{App, AppError};
 use crate::lookup::looked_up::LookedUp;
 use crate::lookup::test_objects::Objects;
 use crate::lookup::watch::Watch;
+use crate::lookup::watch_state::WatchState;
 use crate::lookup::{LookupDeclaration, Lookups, Source};
 use crate::pipeline::environment::Environment;
 
@@ -58,6 +59,23 @@ impl App {
     /// ```
     pub fn read<T: LookedUp>(self) -> Self {
         self.looking_up(LookupDeclaration::read::<T>())
+    }
+
+    /// Reports a watch that a lookup did not start, such as a [`Watched`](crate::Watched), of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
+    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
+    ///
+    /// ```
+    /// # use vestibule::{App, WatchState};
+    /// fn nodes(app: App, client: &kube::Client) -> App {
+    ///     let (client, state) = WatchState::listening(client);
+    ///     // ... watches with this client, by `identity::short_watch`
+    /// #   drop(client);
+    ///     app.reports_watch("Node", state)
+    /// }
+    /// ```
+    pub fn reports_watch(mut self, kind: &str, state: WatchState) -> Self {
+        self.watches.push((kind.to_owned(), state));
+        self
     }
 
     /// Makes lookups find `objects` instead of a cluster's: for tests.

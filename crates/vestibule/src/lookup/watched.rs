@@ -22,8 +22,7 @@ use super::{Lookup, Namespaces};
 /// ```
 /// # use k8s_openapi::api::core::v1::ConfigMap;
 /// # use std::time::Instant;
-/// use vestibule::Watch;
-/// use vestibule::tooling::Watched;
+/// use vestibule::{Watch, Watched};
 ///
 /// async fn follow(client: &kube::Client) {
 ///     let mut prices = Watched::start(client, Watch::<ConfigMap>::new().namespace("shop"));

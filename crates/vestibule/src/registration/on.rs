@@ -131,7 +131,22 @@ impl<T> On<T> {
         self
     }
 
-    /// Only a subresource of the resources: `status`, `scale`, or `*` for the object and all its subresources.
+    /// Only a subresource of the resources: `status`, `ephemeralcontainers`, or `*` for the object and all its subresources.
+    ///
+    /// Some subresources have objects of another type, which [`on_rules`] names: `scale` has a `Scale` of `autoscaling/v1`,
+    /// `pods/eviction` an `Eviction`, `pods/exec` its `PodExecOptions`. An object that does not fit the type is a fault: with `*`, take
+    /// a type that all of them fit, such as [`RawObject`](crate::RawObject).
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use k8s_openapi::api::autoscaling::v1::Scale;
+    /// use vestibule::Operation::Update;
+    /// use vestibule::{FailurePolicy, Rule, on, on_rules};
+    ///
+    /// let status = on::<Deployment>([Update]).subresource("status").failure_policy(FailurePolicy::Ignore);
+    /// let scale = on_rules::<Scale>([Rule::new("apps/v1", "deployments/scale", [Update])]);
+    /// let scale = scale.failure_policy(FailurePolicy::Ignore);
+    /// ```
     pub fn subresource(mut self, subresource: &str) -> Self {
         for Rule { resource, .. } in &mut self.declaration.rules {
             let whole = resource.split_once('/').map_or(resource.as_str(), |(whole, _)| whole);

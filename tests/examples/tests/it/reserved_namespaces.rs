@@ -67,12 +67,22 @@ async fn only_the_exempt_touch_reserved_namespaces_and_their_names() {
     let scale = Patch::Merge(json!({ "spec": { "replicas": 0 } }));
     let deployments = Api::<Deployment>::namespaced(mallory.clone(), &reserved);
     refusal(deployments.patch_scale("web", &PatchParams::default(), &scale).await, 403);
+    let resources = json!({ "requests": { "cpu": "10m" } });
     let pod = object(json!({
-        "metadata": { "name": "web" }, "spec": { "containers": [{ "name": "web", "image": "example.org/web" }] },
+        "metadata": { "name": "web" },
+        "spec": { "containers": [{ "name": "web", "image": "example.org/web", "resources": resources }] },
     }));
     api::<Pod>(&cluster, &reserved).create(&<_>::default(), &pod).await.unwrap();
     let pods = Api::<Pod>::namespaced(mallory.clone(), &reserved);
     refusal(pods.evict("web", &EvictParams::default()).await, 403);
+    let debug =
+        json!({ "spec": { "ephemeralContainers": [{ "name": "debug", "image": "example.org/debug" }] } });
+    let debug = Patch::Strategic(debug);
+    refusal(pods.patch_ephemeral_containers("web", &PatchParams::default(), &debug).await, 403);
+    let resources = json!({ "requests": { "cpu": "20m" } });
+    let size =
+        Patch::Strategic(json!({ "spec": { "containers": [{ "name": "web", "resources": resources }] } }));
+    refusal(pods.patch_resize("web", &PatchParams::default(), &size).await, 403);
 
     // Namespaces with reserved names. The label selects the hooks of this test.
     let mut labels =

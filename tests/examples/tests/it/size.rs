@@ -11,7 +11,7 @@ pub(crate) const MOST_LINES: &[(&str, usize)] = &[
     ("dependencies", 120),
     ("env-injector", 40),
     ("etcd-operator", 200),
-    ("reserved-namespaces", 60),
+    ("reserved-namespaces", 61),
     ("storage-class", 60),
     ("tidy-pods", 60),
     ("topolvm", 120),

@@ -55,6 +55,16 @@ fn differences_are_a_diff_from_the_folder_to_the_app() {
     );
 }
 
+/// Regression: the error quoted the lines around its place, all on one line.
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_not_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("secret.yaml"), "kind: Secret\ndata: hunter2\n  x: y: z\n").unwrap();
+    let error = Folder::read(folder.path()).map(drop).unwrap_err().to_string();
+    assert!(error.contains("secret.yaml: ") && error.contains("line 3"), "{error}");
+    assert!(!error.contains("hunter2") && !error.contains('\u{fffd}'), "{error}");
+}
+
 /// File names, and names in the files, may hold control characters.
 #[test]
 fn a13_file_names_do_not_move_the_cursor() {
