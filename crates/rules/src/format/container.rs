@@ -32,7 +32,8 @@ pub(crate) static BLOCK: Table = Table {
             &["spec", "containers", "envFrom"],
             &ITEM,
             "Sources of variables. They are inserted before the existing sources: the last source \
-             that sets a variable wins, so the pod's own wins.",
+             that sets a variable wins, so the pod's own wins. A source that the pod has with \
+             `optional: true` stays so.",
         )
         .example("[{configMapRef: {name: settings}}]"),
         fragment("ports", &["spec", "containers", "ports"], &ITEM, "Ports.")
