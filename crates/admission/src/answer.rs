@@ -98,7 +98,10 @@ impl Answer {
                     }
                     OnFault::AllowWithWarning => {
                         let mut verdict = verdict.clone();
+                        // The first one, because the last of many are not sent.
+                        let others = std::mem::take(&mut verdict.warnings);
                         verdict.warnings.push(&format!("allowed without a decision: {}", fault.message));
+                        others.iter().for_each(|warning| verdict.warnings.push(warning));
                         Self::review(review, &verdict, Decision::Fault(fault.kind), Response::default())
                     }
                     OnFault::FailurePolicy => Self::fault(fault),

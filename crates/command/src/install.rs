@@ -172,7 +172,7 @@ impl InstallArguments {
         let is_new = namespace.is_err_and(|status| status.code == 404);
         let mut refusals = Vec::new();
         for object in objects {
-            if !may_be_prepared(object) && is_taken(client, object).await? {
+            if is_taken(client, object).await? {
                 refusals.push(format!(
                     "{}: it exists and is of another program: {}",
                     title(object),
@@ -223,12 +223,6 @@ async fn check_version(connection: &Connection) -> Result<(), CommandError> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Whether an administrator may have made the object for the installation: such an object needs no label, and is taken over. The
-/// manifest of any other kind would overwrite the object of another program: a Role would lose its rules, a Service its selector.
-fn may_be_prepared(object: &Value) -> bool {
-    ["ServiceAccount", "ConfigMap", "Secret"].iter().any(|kind| object["kind"] == *kind)
 }
 
 async fn has_right(client: &Client, verb: &str, object: &Value) -> Result<bool, CommandError> {

@@ -108,10 +108,7 @@ impl Settings {
         let Some(secret) = &self.secret else { return Vec::new() };
         let home = Some(secret.namespace.clone());
         let mut rules = vec![
-            (
-                home.clone(),
-                policy_rule("", "secrets", &["get", "list", "watch", "update", "patch"], &[&secret.name]),
-            ),
+            (home.clone(), policy_rule("", "secrets", &["get", "list", "watch", "update"], &[&secret.name])),
             // RBAC does not know the name of an object that is created.
             (home.clone(), policy_rule("", "secrets", &["create"], &[])),
             (home.clone(), event_rule()),

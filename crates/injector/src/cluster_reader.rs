@@ -18,7 +18,7 @@ use crate::configuration::CONFIG_LABEL;
 use crate::configuration::compiler::Compiler;
 use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
-use crate::configuration::last_good::{LAST_GOOD, LastGood};
+use crate::configuration::last_good::{LAST_GOOD, LastGood, to_store};
 use crate::configuration::namespaced::NamespacedSnapshot;
 use crate::configuration::objects;
 use crate::configuration::proof_deadline::ProofDeadline;
@@ -240,14 +240,22 @@ impl StoredRules {
         let last_good = self.last_good.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
         let Resolution { in_force, errors: mut wrong } =
             resolve(&self.sources, last_good, &compiler, &ProofDeadline::none());
-        if let (false, Err(error)) = (wrong.is_empty(), &self.last_good) {
-            wrong.push(Finding::RuleSet(format!("what was good last is not known: {error}")));
+        let unknown = match &self.last_good {
+            Ok(Some(_)) => None,
+            Ok(None) => to_store(&self.documents())
+                .err()
+                .map(|error| format!("the documents are not stored: {error}")),
+            Err(error) => Some(error.to_string()),
+        };
+        let nothing_was_good = self.last_good.as_ref().is_ok_and(Option::is_none) && unknown.is_none();
+        let status = match nothing_was_good && !wrong.is_empty() {
+            true => RulesStatus::NotInForce,
+            false => RulesStatus::InForce,
+        };
+        if let (false, Some(why)) = (wrong.is_empty(), unknown) {
+            wrong.push(Finding::RuleSet(format!("what was good last is not known: {why}")));
         }
         if let Some((snapshot, _)) = in_force {
-            let status = match (&self.last_good, wrong.as_slice()) {
-                (Ok(None), [_, ..]) => RulesStatus::NotInForce,
-                _ => RulesStatus::InForce,
-            };
             let rules = snapshot.rules().clone();
             let none = NamespacedSnapshot::default();
             let namespaced = self.namespaced.as_deref().unwrap_or_default();
@@ -265,10 +273,14 @@ impl StoredRules {
             return Ok(RulesInForce { rules, wrong, status: RulesStatus::LastGood, has_namespaced: false });
         }
         let mut seen = HashSet::new();
-        let documents = self.sources.iter().flat_map(RuleSource::documents);
+        let documents = self.documents().into_iter();
         let first: Vec<_> = documents.filter(|document| seen.insert(document.key.clone())).collect();
         let rules = of(&first).ok_or_else(|| LoadError::of(&wrong))?;
         Ok(RulesInForce { rules, wrong, status: RulesStatus::NotInForce, has_namespaced: false })
+    }
+
+    fn documents(&self) -> Vec<RuleDocument> {
+        self.sources.iter().flat_map(RuleSource::documents).collect()
     }
 }
 
@@ -304,8 +316,15 @@ mod tests {
         assert_eq!((in_force.wrong.len(), in_force.status), (1, RulesStatus::NotInForce));
         stored.last_good = Ok(Some(Vec::new()));
         assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
-        stored.sources.pop();
         stored.last_good = Ok(None);
+        // No ConfigMap holds such documents, so the replicas have the last good ones in memory alone.
+        stored
+            .sources
+            .push(RuleSource::new("long", format!("{}\n# {}", rule("annotations"), "x".repeat(1 << 20))));
+        let in_force = stored.in_force().unwrap();
+        assert_eq!(in_force.status, RulesStatus::InForce);
+        assert!(in_force.wrong[1].headline().contains("the documents are not stored: they take"));
+        stored.sources.truncate(1);
         assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Field {
     /// One sentence that editors show. It is also the help if a required field is missing.
     pub(crate) about: &'static str,
     pub(crate) required: bool,
+    /// Whether a list must have an item: an empty one selects nothing, or everything.
+    pub(crate) not_empty: bool,
     /// The value of an absent field, as YAML.
     pub(crate) default: Option<&'static str>,
     /// The first version of the program that reads it.
@@ -109,6 +111,7 @@ const fn field(name: &'static str, kind: Kind, about: &'static str) -> Field {
         kind,
         about,
         required: false,
+        not_empty: false,
         default: None,
         since: "0.1.0",
         example: None,
@@ -172,6 +175,11 @@ const fn renamed(name: &'static str, about: &'static str) -> Field {
 impl Field {
     const fn required(mut self) -> Self {
         self.required = true;
+        self
+    }
+
+    const fn not_empty(mut self) -> Self {
+        self.not_empty = true;
         self
     }
 

@@ -199,6 +199,12 @@ pub(crate) fn compares_all_members(name: &str) -> bool {
     COMPARED_BY_ALL_MEMBERS.contains(&name)
 }
 
+/// Whether an item with a further `member` may be another item. A source of variables is the same whether or not the pod starts
+/// without it.
+pub(crate) fn tells_items_apart(member: &str) -> bool {
+    member != "optional"
+}
+
 /// Whether leaving out `member` means the same as `text`.
 pub(crate) fn is_default_text(member: &str, text: &str) -> bool {
     // A claim with an empty class gets no volume of the default class.

@@ -89,8 +89,11 @@ impl<'t> Writer<'t> {
 
     fn fields(&mut self, table: &'static Table) -> Map<String, Value> {
         let mut fields = Map::new();
-        for Field { name, kind, about, default, .. } in table.supported_in(self.namespaced) {
+        for Field { name, kind, about, not_empty, default, .. } in table.supported_in(self.namespaced) {
             let mut schema = self.kind(*kind);
+            if *not_empty {
+                schema["minItems"] = 1.into();
+            }
             schema["description"] = (*about).into();
             let default = default.and_then(|text| yaml::read("default", text).ok()?.pop());
             if let Some(default) = default.and_then(|value| serde_json::from_str(&value.to_json()).ok()) {

@@ -134,6 +134,20 @@ async fn on_fault_allow_makes_a_warning() {
     assert_eq!(answer.error, Some("std::io::error::Error"));
 }
 
+/// The warning that no decision was made was one of the `more warnings`.
+#[tokio::test]
+async fn the_warning_of_a_fault_comes_before_many_others() {
+    let verdict = || {
+        let mut verdict = Verdict::from(Fault::new(FaultKind::Error, "the lookup failed"));
+        (0..20).for_each(|number| verdict.warnings.push(&format!("{number} {}", "x".repeat(300))));
+        verdict
+    };
+    let hook = Hook::mutating("m", FixedVerdict(verdict)).on_fault(OnFault::AllowWithWarning);
+    let warnings = response(&answer_of(hook).await)["warnings"].take();
+    assert_eq!(warnings[0], "allowed without a decision: the lookup failed");
+    assert_eq!(warnings[15], "and 6 more warnings");
+}
+
 #[tokio::test]
 async fn a_panic_is_a_fault_without_its_message() {
     let answer = answer_of(Hook::mutating("m", FixedVerdict(|| panic!("s3cret")))).await;

@@ -124,7 +124,7 @@ fn a_ring_needs_rights_by_name_and_keeps_its_own_bundle() {
         all[0]["rules"],
         json!([
             {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["injector-ring"],
-             "verbs": ["get", "list", "watch", "update", "patch"]},
+             "verbs": ["get", "list", "watch", "update"]},
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
             {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]},
             {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["injector-logging"],

@@ -85,16 +85,28 @@ pub(super) async fn installed_elsewhere(
     Ok(namespace.filter(|namespace| namespace != own))
 }
 
-/// Whether the cluster has an object of another program under the name of the manifest `object`.
+/// Whether the cluster has an object of another program under the name of the manifest `object`. An object without the label may have
+/// been made for the installation.
 pub(super) async fn is_taken(client: &Client, object: &Value) -> Result<bool, CommandError> {
-    Ok(get(client, object).await?.is_ok_and(|found| is_foreign(&found, object)))
+    let is_taken = |found: DynamicObject| {
+        is_foreign(&found, object) && (label(&found.metadata).is_some() || !may_be_prepared(object))
+    };
+    Ok(get(client, object).await?.is_ok_and(is_taken))
+}
+
+/// Whether an administrator may have made the object for the installation: such an object needs no label, and is taken over. The
+/// manifest of any other kind would overwrite the object of another program: a Role would lose its rules, a Service its selector.
+fn may_be_prepared(object: &Value) -> bool {
+    ["ServiceAccount", "ConfigMap", "Secret", "CustomResourceDefinition"]
+        .iter()
+        .any(|kind| object["kind"] == *kind)
 }
 
 /// Whether `found` is of another program than the manifest `object` of the same name: it lacks the label of the manifest. Objects
-/// that replicas write have other labels, and the name of a definition is ours alone.
+/// that replicas write have other labels.
 pub(super) fn is_foreign(found: &DynamicObject, object: &Value) -> bool {
     let app = object["metadata"]["labels"][LABEL].as_str();
-    app.is_some() && object["kind"] != "CustomResourceDefinition" && label(&found.metadata) != app
+    app.is_some() && label(&found.metadata) != app
 }
 
 /// The reason of [`is_foreign`], for people.
@@ -150,7 +162,7 @@ mod tests {
         assert!(!is_foreign("Role", ours.clone(), ours.clone()));
         assert!(is_foreign("Role", json!({LABEL: "other"}), ours.clone()));
         assert!(is_foreign("Role", json!({}), ours.clone()));
-        assert!(!is_foreign("CustomResourceDefinition", json!({}), ours));
+        assert!(is_foreign("CustomResourceDefinition", json!({}), ours));
         assert!(!is_foreign("Secret", json!({}), json!({})), "a replica writes it");
     }
 }

@@ -26,24 +26,20 @@ impl InstallArguments {
         refused: &Value,
     ) -> Result<(), CommandError> {
         let end = Instant::now() + self.timeout;
-        let probe = serde_json::from_value(refused.clone()).map_err(CommandError::running)?;
-        let parameters = PostParams { dry_run: true, ..PostParams::default() };
         let mut reported = String::new();
         let mut foreign: Option<String> = None;
         loop {
-            let answer = answered(api(client, refused).create(&parameters, &probe)).await?;
-            if let Err(status) = &answer
-                && let Some(webhook) = denied_by(&status.message)
-            {
-                if is_ours(status.code, webhook, entry_names(client, name).await?.as_deref()) {
-                    return Ok(());
-                }
-                // Several webhooks may deny the probe, in changing order: the report names the first.
-                foreign.get_or_insert_with(|| webhook.to_owned());
-            } else {
-                foreign = None;
-            }
-            let mut state = self.state(client, name).await?;
+            let state = match self.is_called(client, name, refused, &mut foreign).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.state(client, name).await,
+                Err(error) => Err(error),
+            };
+            // An API server that restarts refuses connections for a while.
+            let mut state = match state {
+                Err(error) if Instant::now() >= end => return Err(error),
+                Err(error) => error.to_string(),
+                Ok(state) => state,
+            };
             if let Some(webhook) = &foreign {
                 let (webhook, probe) = (escape(webhook), title(refused));
                 state += &format!(
@@ -66,6 +62,31 @@ impl InstallArguments {
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Whether our webhook denies the probe. Another webhook that denies it is kept in `foreign`.
+    async fn is_called(
+        &self,
+        client: &Client,
+        name: &str,
+        refused: &Value,
+        foreign: &mut Option<String>,
+    ) -> Result<bool, CommandError> {
+        let probe = serde_json::from_value(refused.clone()).map_err(CommandError::running)?;
+        let parameters = PostParams { dry_run: true, ..PostParams::default() };
+        let answer = answered(api(client, refused).create(&parameters, &probe)).await?;
+        if let Err(status) = &answer
+            && let Some(webhook) = denied_by(&status.message)
+        {
+            if is_ours(status.code, webhook, entry_names(client, name).await?.as_deref()) {
+                return Ok(true);
+            }
+            // Several webhooks may deny the probe, in changing order: the report names the first.
+            foreign.get_or_insert_with(|| webhook.to_owned());
+        } else {
+            *foreign = None;
+        }
+        Ok(false)
     }
 
     /// The missing parts, in words.
@@ -117,15 +138,22 @@ fn is_ours(code: u16, webhook: &str, entries: Option<&[String]>) -> bool {
 pub(super) async fn until_established(client: &Client, definition: &Value) -> Result<(), CommandError> {
     let end = Instant::now() + ESTABLISHED;
     loop {
-        let found = get(client, definition).await?;
-        let status = found.map(|found| found.data["status"].clone()).unwrap_or_default();
-        let mut conditions = status["conditions"].as_array().into_iter().flatten();
-        if conditions.any(|condition| condition["type"] == "Established" && condition["status"] == "True") {
-            return Ok(());
-        }
-        if Instant::now() >= end {
-            let what = title(definition);
-            return Err(CommandError::running(format_args!("{what} is not established: {status}")));
+        let found = get(client, definition).await;
+        let is_late = Instant::now() >= end;
+        match found {
+            Err(error) if is_late => return Err(error),
+            Err(_) => {}
+            Ok(found) => {
+                let status = found.map(|found| found.data["status"].clone()).unwrap_or_default();
+                let mut conditions = status["conditions"].as_array().into_iter().flatten();
+                if conditions.any(|one| one["type"] == "Established" && one["status"] == "True") {
+                    return Ok(());
+                }
+                if is_late {
+                    let what = title(definition);
+                    return Err(CommandError::running(format_args!("{what} is not established: {status}")));
+                }
+            }
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -133,7 +161,48 @@ pub(super) async fn until_established(client: &Client, definition: &Value) -> Re
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use clap::Parser;
+    use kube::Config;
+    use serde_json::json;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        install: InstallArguments,
+    }
+
+    /// `install` failed if the API server restarted while it waited.
+    #[tokio::test]
+    async fn an_api_server_that_hangs_up_once_is_asked_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            drop(listener.accept().unwrap());
+            let denial = json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
+                "message": "admission webhook \"demo.example.com\" denied the request: no",
+            });
+            let denial = denial.to_string();
+            let head =
+                format!("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: {}", denial.len());
+            // Its denial is ours: without the right to read the configurations any denial is.
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _count = stream.read(&mut [0; 4096]).unwrap();
+                stream.write_all(format!("{head}\r\n\r\n{denial}").as_bytes()).unwrap();
+            }
+        });
+        let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+        let arguments = Arguments::parse_from(["install", "--timeout", "60s"]).install;
+        let probe =
+            json!({"apiVersion": "vestibule.dev/v1alpha1", "kind": "Demo", "metadata": {"name": "probe"}});
+        arguments.wait_until_called(&client, "demo", &probe).await.unwrap();
+    }
 
     /// A policy engine that refuses the probe was taken for the webhook, which was not called yet.
     #[test]

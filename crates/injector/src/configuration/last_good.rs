@@ -68,12 +68,7 @@ impl LastGood {
 
     /// Stores `documents` unless they are stored already.
     pub(crate) async fn write(&self, documents: &[RuleDocument]) -> Result<(), StoreError> {
-        let stored = Stored { version: VERSION, documents: documents.to_vec() };
-        let text = serde_json::to_string(&stored).unwrap_or_default();
-        let bytes = text.len() + KEY.len();
-        if bytes > MAX_BYTES {
-            return Err(StoreError::TooLarge { bytes });
-        }
+        let text = to_store(documents)?;
         for _ in 0..ATTEMPTS {
             match self.write_once(&text).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {}
@@ -100,6 +95,14 @@ impl LastGood {
         let config_map = ConfigMap { data, metadata, ..ConfigMap::default() };
         with_timeout(self.0.create(&params, &config_map)).await.map(drop)
     }
+}
+
+/// The text for the ConfigMap.
+pub(crate) fn to_store(documents: &[RuleDocument]) -> Result<String, StoreError> {
+    let stored = Stored { version: VERSION, documents: documents.to_vec() };
+    let text = serde_json::to_string(&stored).unwrap_or_default();
+    let bytes = text.len() + KEY.len();
+    if bytes > MAX_BYTES { Err(StoreError::TooLarge { bytes }) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ impl Resolver<'_> {
             let is_present = documents.iter().any(|document| document.key == former.key);
             !is_present && (any_is_nameless || broken.contains(&former.key))
         };
-        let replaced: Vec<_> = former.filter(replaced).cloned().collect();
+        let replaced = former.filter(replaced);
         let is_here = |document: &RuleDocument| documents.iter().any(|one| one.key == document.key);
         let moved = self.last_good.iter().filter(|document| {
             let is_broken = document.key.is_some() && broken.contains(&document.key);
@@ -156,8 +156,9 @@ impl Resolver<'_> {
                 && !is_here(document)
                 && !self.is_elsewhere(document, source)
         });
-        let moved: Vec<_> = moved.map(|document| document.in_source(&source.name)).collect();
-        documents.extend(replaced.into_iter().chain(moved));
+        let kept = replaced.chain(moved).map(|document| document.in_place_of(&source.name, newest));
+        let kept: Vec<_> = kept.collect();
+        documents.extend(kept);
         documents
     }
 

@@ -61,9 +61,24 @@ impl RuleDocument {
         Self { source: "test".to_owned(), key: None, lines_before: 0, text }
     }
 
-    /// The same document, as if it had been read from this source.
-    pub(super) fn in_source(&self, source: &str) -> Self {
-        Self { source: source.to_owned(), ..self.clone() }
+    /// The same document, as if it had been read from `source` at the place of its newest version. Without one of its name the
+    /// place stays.
+    pub(super) fn in_place_of(&self, source: &str, newest: &[Self]) -> Self {
+        let lines_before = match newest.iter().find(|document| document.key == self.key) {
+            // The first document of a source has no `---`.
+            Some(version) => {
+                (version.lines_before + version.heading_lines()).saturating_sub(self.heading_lines())
+            }
+            None => self.lines_before,
+        };
+        Self { source: source.to_owned(), lines_before, ..self.clone() }
+    }
+
+    /// The number of lines before its first member: its `---`, comments and empty lines.
+    fn heading_lines(&self) -> usize {
+        let is_content =
+            |line: &&str| !line.trim().is_empty() && !line.starts_with('#') && line.trim() != "---";
+        self.text.lines().take_while(|line| !is_content(line)).count()
     }
 
     pub(super) fn is_settings(&self) -> bool {

@@ -102,7 +102,8 @@ impl Facts<'_> {
                 let message = "others have errors, and no earlier versions were good: no rule is in force";
                 return state(false, "NothingInForce", message);
             }
-            None if accepted.holds => {
+            // A version without errors is held up by the errors of others.
+            _ if accepted.holds && !is_newest => {
                 let message = "rules contradict each other: those before stay in force";
                 return state(false, "Contradiction", message);
             }

@@ -325,6 +325,20 @@ async fn a_good_rule_of_a_start_without_rules_in_force_is_no_contradiction() {
     assert_eq!((word, reason), ("False", "NothingInForce"), "{message}");
 }
 
+/// A new version without errors was said to have errors, while two other documents contradicted each other.
+#[tokio::test(start_paused = true)]
+async fn a_good_version_that_others_hold_up_is_no_earlier_version() {
+    let fixture = Fixture::start(None);
+    fixture.apply(GOOD, &[]).await;
+    let twice = ["a.yaml", "b.yaml"].map(|name| RuleSource::new(name, injection("x", GOOD).text.unwrap()));
+    let status = fixture.apply(&GOOD.replace(r#""b""#, r#""c""#), &twice).await;
+    assert_eq!(condition(&status, "Accepted").0, "True");
+    let (word, reason, message) = condition(&status, "InForce");
+    assert_eq!((word, reason), ("False", "Contradiction"), "{message}");
+    let status = fixture.apply(BROKEN, &[]).await;
+    assert_eq!(condition(&status, "InForce").1, "EarlierVersion");
+}
+
 /// After an upgrade the injector refuses documents that the former version had stored as good, and waits. They were said to be in
 /// force.
 #[tokio::test(start_paused = true)]

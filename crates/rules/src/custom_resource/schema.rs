@@ -47,6 +47,9 @@ impl Writer<'_> {
 
     fn field(&self, field: &'static Field) -> Value {
         let mut schema = self.kind(field.kind);
+        if field.not_empty {
+            schema["minItems"] = 1.into();
+        }
         schema["description"] = description(field).into();
         schema
     }

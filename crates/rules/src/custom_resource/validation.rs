@@ -25,10 +25,6 @@ pub(super) fn of(table: &'static Table, namespaced: bool) -> Option<Value> {
         }
         &[
             (
-                "!has(self.targets) || self.targets.size() > 0",
-                "`targets` is empty: name a resource or leave it out",
-            ),
-            (
                 "!(has(self.required) && self.required && has(self.onError) && self.onError == 'skip')",
                 "`required: true` and `onError: skip` contradict each other",
             ),

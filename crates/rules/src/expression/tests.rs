@@ -178,6 +178,8 @@ fn the_functions_of_the_api_server() {
         "url('/%FF b').getEscapedPath() == '/%FF%20b' && url('/?%FF=').getQuery() == {'\u{fffd}': ['']}",
         "url('http://u:@a/') != url('http://u@a/') && url('HTTP://a/?b') == url('http://a/?b') && url('http://a/#b') != url('http://a/')",
         "url('http://a/b c?d=%41&e=1+2&d').getQuery() == {'d': ['A', ''], 'e': ['1 2']} && url('https://x.y:443').getPort() == '443' && url('https://x.y').getEscapedPath() == ''",
+        "url('http://a/?x=1;y=2&z=3&w=%zz&%=1&v=%4').getQuery() == {'z': ['3']}",
+        "!isCIDR('10.0.0.0/08') && !isCIDR('010.0.0.0/8') && !isCIDR('::/00') && isCIDR('10.0.0.0/0') && isCIDR('::/128')",
         "'äbcb'.lastIndexOf('b', 2) == 1 && 'abc'.indexOf('', 1) == 1 && 'abc'.lastIndexOf('') == 3 && ''.indexOf('a') == -1",
         "'äbc'.split('', 2) == ['ä', 'bc'] && ''.split('', 2) == [] && 'ab'.split('', 9) == ['a', 'b'] && lists.range(-1) == []",
     ] {
@@ -213,6 +215,8 @@ fn errors_of_evaluation_quote_no_values() {
     fails("'%f'.format([1.0 / 0.0])", "`format` wants a number with a fraction");
     fails("('%.100' + 'f').format([1.0])", "`format` wants 99 digits");
     fails("semver('1.0.0+') == semver('1.0.0')", "`semver` cannot take");
+    fails("cidr('10.0.0.0/08').prefixLength() == 8", "`cidr` cannot take");
+    fails("cidr('10.0.0.0/8').containsCIDR('10.0.0.0/010')", "`containsCIDR` cannot take");
     fails("url('a b').getHost() == ''", "`url` wants an address");
     fails("'x'.getHost() == ''", "`getHost` wants an address");
     fails("1 ? 2 : 3", "a condition is true or false");

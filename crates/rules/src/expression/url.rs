@@ -127,10 +127,11 @@ fn has_valid_escapes(path: &str) -> bool {
     path.split('%').skip(1).all(is_escape)
 }
 
-/// Every name with its values.
+/// Every name with its values. Go leaves out a pair with a semicolon or an invalid escape (`parseQuery` in net/url).
 fn query(written: &str) -> Value {
     let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    for (name, value) in form_urlencoded::parse(written.as_bytes()) {
+    let pairs = written.split('&').filter(|pair| !pair.contains(';') && has_valid_escapes(pair));
+    for (name, value) in pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes())) {
         found.entry(name.into_owned()).or_default().push(text(&value));
     }
     map(found.into_iter().map(|(name, values)| (name, list(values))))

@@ -32,7 +32,8 @@ pub(crate) static BLOCK: Table = Table {
             &["spec", "containers", "envFrom"],
             &ITEM,
             "Sources of variables. They are inserted before the existing sources: the last source \
-             that sets a variable wins, so the pod's own wins.",
+             that sets a variable wins, so the pod's own wins. A source that the pod has with \
+             `optional: true` stays so.",
         )
         .example("[{configMapRef: {name: settings}}]"),
         fragment("ports", &["spec", "containers", "ports"], &ITEM, "Ports.")
@@ -76,8 +77,10 @@ pub(crate) static SELECT: Table = Table {
     example: "{all: true}",
     fields: &[
         flag("all", "Every container."),
-        texts("names", "The containers of these names.").example("[web]"),
-        texts("images", "The containers of these images, or repositories of images.").example("[nginx]"),
+        texts("names", "The containers of these names.").not_empty().example("[web]"),
+        texts("images", "The containers of these images, or repositories of images.")
+            .not_empty()
+            .example("[nginx]"),
         field("index", Kind::Integer(0, i64::MAX), "The container with this index, counted from 0."),
         texts("exclude", "The names of containers that are not selected.").example("[web]"),
         flag("init", "Whether init containers and native sidecars are selected too.").default("false"),

@@ -25,6 +25,7 @@ pub(crate) static MATCH: Table = Table {
             "Only objects whose controller is of one of these kinds; `Deployment` stands for its \
              ReplicaSets, `none` for objects without one.",
         )
+        .not_empty()
         .example("[Deployment]"),
         refused("resources", "`targets` names what the rule changes"),
         renamed("namespaces", NAMES),

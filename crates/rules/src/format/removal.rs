@@ -9,7 +9,8 @@ const CONTAINERS: Field = field(
     CONTAINERS_SELECTED,
     "`all`, or the names of containers. Injected containers are never changed.",
 )
-.required();
+.required()
+.not_empty();
 
 const INIT: Field =
     flag("init", "Whether init containers and native sidecars are selected too.").default("false");

@@ -106,6 +106,7 @@ pub(crate) static EXEMPTION: Table = Table {
             "The labels of the pod, or of the pod template of a workload.",
         ),
         texts("users", "The names of users; a final `*` matches any suffix.")
+            .not_empty()
             .example("['system:serviceaccount:ci:builder']"),
         text("reason", "The reason, for people."),
         renamed("namespaces", NAMES),

@@ -101,6 +101,7 @@ pub(crate) static SPEC: Table = Table {
     example: "{optIn: pod, pod: {labels: {team: blue}}}",
     fields: &[
         field("targets", Kind::List(&Kind::Word(&Resource::ALL)), "The resources that the rule changes.")
+            .not_empty()
             .default("[pods]")
             .cluster_only(),
         map("match", &MATCH, "The objects that the rule applies to: every condition must hold."),

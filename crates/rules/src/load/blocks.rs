@@ -51,7 +51,6 @@ impl Reader {
         const ONE_OF: &str = "`select` has exactly one of `all: true`, `names`, `images` and `index`";
         let node = block.get("select")?;
         self.fields(node, &format::SELECT);
-        ["names", "images"].iter().for_each(|field| self.refuse_empty(node, field));
         let mut found = Vec::new();
         if node.get("all").is_some() && node.flag("all")? {
             found.push(SelectBy::All);

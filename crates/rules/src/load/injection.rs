@@ -65,7 +65,7 @@ fn rule(reader: &mut Reader, spec: &Node, name: &str, at: Position, pod: Schema<
     let pod_spec = pod.field("spec");
     reader.security_profile(spec, &matching);
     reader.declarations(spec);
-    let targets = targets(reader, spec);
+    let targets = targets(spec);
     let mut rule = Rule {
         name: name.into(),
         namespace: None,
@@ -176,11 +176,10 @@ impl Rule {
     }
 }
 
-fn targets(reader: &mut Reader, spec: &Node) -> Vec<Resource> {
+fn targets(spec: &Node) -> Vec<Resource> {
     if spec.get("targets").is_none() {
         return vec![Resource::Pods];
     }
-    reader.refuse_empty(spec, "targets");
     let words = spec.texts("targets");
     let named = |resource: &&Resource| words.iter().any(|word| word == resource.as_str());
     Resource::ALL.iter().filter(named).copied().collect()

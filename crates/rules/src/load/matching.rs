@@ -44,7 +44,6 @@ pub(super) fn rollout(reader: &mut Reader, spec: &Node) -> Option<Rollout> {
 }
 
 fn owner_kinds(reader: &mut Reader, spec: &Node, node: &Node) -> Vec<String> {
-    reader.refuse_empty(node, "ownerKinds");
     let kinds = node.texts("ownerKinds");
     let Some(node) = node.get("ownerKinds") else { return kinds };
     let only_pods = spec.texts("targets").iter().all(|target| target == "pods");

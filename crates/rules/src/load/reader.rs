@@ -112,6 +112,9 @@ impl Reader {
         for field in table.supported() {
             if let Some(value) = node.get(field.name) {
                 self.check_value(value, field.name_in_messages(), field.kind);
+                if field.not_empty && value.as_list().is_some_and(<[Node]>::is_empty) {
+                    self.error(&WRONG_VALUE, value.at(), format!("`{}` is empty", field.name), "");
+                }
             }
         }
     }
@@ -180,13 +183,6 @@ impl Reader {
             self.wrong_collection(node, what, Collection::List, example(what, Collection::List));
             &[]
         })
-    }
-
-    /// Reports that the list `field` of `node` is empty, so that it selects nothing, or everything.
-    pub(super) fn refuse_empty(&mut self, node: &Node, field: &str) {
-        if let Some(list) = node.get(field).filter(|list| list.as_list().is_some_and(<[Node]>::is_empty)) {
-            self.error(&WRONG_VALUE, list.at(), format!("`{field}` is empty"), "");
-        }
     }
 
     /// The text of a scalar as written: `1.10` stays `1.10`.

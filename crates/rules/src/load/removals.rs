@@ -28,7 +28,6 @@ impl Reader {
             let in_containers = table.field("containers").is_some();
             let schema = if in_containers { pod_spec.field("containers").item() } else { pod_spec };
             let schema = schema.field(field.name);
-            self.refuse_empty(value, "containers");
             let select = if in_containers { selected(value) } else { None };
             let wanted = wanted(entries);
             if wanted.members().is_empty() && self.findings.len() == before {

@@ -39,8 +39,6 @@ fn namespaced_injections(reader: &mut Reader, node: &Node) -> NamespacedBounds {
 
 fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
     reader.fields(node, &format::EXEMPTION);
-    // Without `users` an exemption is for all of them.
-    reader.refuse_empty(node, "users");
     let exemption = Exemption {
         namespaces: reader.label_selector(node.get("namespaceSelector"), node.at()),
         objects: reader.label_selector(node.get("objectSelector"), node.at()),

@@ -122,12 +122,13 @@ pub(crate) fn find<'d>(
     items.get(index).map(|found| (index, *found))
 }
 
-/// Whether `found` has a member that `wanted` does not have. A member with its default value does not count.
+/// Whether `found` has a member that `wanted` does not have and that makes it another item. A member with its default value does
+/// not count.
 // Recursion is bounded by the depth of the rule's own document.
 fn has_more(found: View<'_>, wanted: &Overlay) -> bool {
     found.entries().into_iter().any(|(name, value)| match wanted.get(&name) {
         Some(wanted) => has_more(value, wanted),
-        None => !value.is_null() && !is_default(&name, value),
+        None => !value.is_null() && !is_default(&name, value) && pod::tells_items_apart(&name),
     })
 }
 

@@ -27,6 +27,7 @@ fn valid(root: &Value, schema: &Value, value: &Value) -> bool {
         "maximum" => value.as_i64().is_none_or(|number| number <= wanted.as_i64().unwrap()),
         "enum" => wanted.as_array().unwrap().contains(value),
         "anyOf" => wanted.as_array().unwrap().iter().any(|one| valid(root, one, value)),
+        "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= wanted.as_u64().unwrap()),
         "items" => value.as_array().is_none_or(|items| items.iter().all(|item| valid(root, wanted, item))),
         "required" => {
             let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
@@ -90,6 +91,7 @@ fn documents_that_the_reader_accepts_are_valid() {
 
 #[test]
 fn documents_that_the_reader_refuses_for_their_form_are_invalid() {
+    const EMPTY: &str = "containerPatches: [{select: {names: LIST}, image: b}]";
     let root = ours();
     for id in ["VST0110", "VST0111", "VST0112", "VST0113", "VST0114", "VST0115", "VST0117", "VST0118"] {
         let code = CODES.iter().find(|code| code.id == id).unwrap();
@@ -103,6 +105,10 @@ fn documents_that_the_reader_refuses_for_their_form_are_invalid() {
         (probes.replace("PORT", "65536"), false),
         (selector.replace("VALUE", "b"), true),
         (selector.replace("VALUE", "{$cel: owner.name}"), false),
+        (EMPTY.replace("LIST", "[a]"), true),
+        (EMPTY.replace("LIST", "[]"), false),
+        ("remove: [{env: {containers: all, name: A}}]".to_owned(), true),
+        ("remove: [{env: {containers: [], name: A}}]".to_owned(), false),
     ] {
         let text = rule("r", &spec).replacen("  match: {objectSelector: {matchLabels: {app: web}}}\n", "", 1);
         assert_eq!(all_valid(&root, &text), is_valid, "{text}");

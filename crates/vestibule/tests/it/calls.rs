@@ -73,7 +73,7 @@ async fn warnings_and_audit_annotations_survive_a_missed_deadline() {
     let served = Served::start(App::new("demo").mutate("speaks", on, speaks)).await;
     let hook = Hook::mutating("speaks.demo.vestibule.dev", "/mutate/speaks");
     let Outcome::Allowed(allowed) = served.outcome(&review(), &hook).await else { panic!("not allowed") };
-    assert_eq!(allowed.warnings.shown[0], "look out");
+    assert_eq!(allowed.warnings.shown[1], "look out");
     assert_eq!(allowed.audit_annotations.kept["speaks.demo.vestibule.dev/seen"], "yes");
     served.stop().await;
 }

@@ -192,6 +192,10 @@ const EDGES: &[&str] = &[
     "cidr('10.0.0.0/8').containsIP('::1')",
     "cidr('2001:db8::/32').ip().family() == 6 && cidr('192.168.1.5/24').masked().ip() == ip('192.168.1.0')",
     "cidr('10.1.0.0/8') == cidr('10.0.0.0/8')",
+    "isCIDR('10.0.0.0/08') || isCIDR('010.0.0.0/8') || isCIDR('10.0.0.0/+8') || isCIDR('::/00') || isCIDR('10.0.0.0')",
+    "isCIDR('10.0.0.0/0') && isCIDR('::/128') && isCIDR('0001::/10')",
+    "cidr('10.0.0.0/08') == cidr('10.0.0.0/8')",
+    "cidr('10.0.0.0/8').containsCIDR('10.0.0.0/010')",
     // URLs.
     "isURL('https://x.y') && isURL('/a/b') && !isURL('x.y/z') && isURL('mailto:a@b.c')",
     "url('https://u:p@x.y:8/a?k=1&k=2#f').getHost() == 'x.y:8'",
@@ -212,6 +216,7 @@ const EDGES: &[&str] = &[
     "url('http://a:80/').getPort() == '80' && url('http://a:/').getPort() == '' && url('http://[::1]:8/').getHostname() == '::1'",
     "url('http://a/') == url('HTTP://a/') && url('http://a/') != url('http://A/') && url('http://a/#b') != url('http://a/')",
     "isURL('')",
+    "url('http://a/?x=1;y=2&z=3&w=%zz&%=1&v=%4').getQuery() == {'z': ['3']}",
     "url('http://u:@a/') == url('http://u@a/')",
     "url('http://@a/') == url('http://a/')",
     "url('http://:@a/') != url('http://@a/') && url('http://:p@a/') != url('http://@a/')",

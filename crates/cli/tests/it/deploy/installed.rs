@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::json;
 use vestibule_testenv::{Answer, Recorder};
 
-use super::NAMESPACE;
 use super::fixture::{Cluster, serve, with_vestibule};
+use super::{NAMESPACE, manifests};
 use crate::fixture::{Done, Folder, finish, with_kubectl};
 use crate::how_to::ROOT;
 use crate::pages::block::Block;
@@ -188,6 +188,33 @@ async fn objects_of_other_programs_in_namespaces_are_neither_replaced_nor_delete
     cluster
         .run("kubectl get role injector -n default -o jsonpath={.rules[0].resources}")
         .prints("[\"pods\"]");
+}
+
+/// `install` took objects over that may be prepared without a label, but whose label names another program.
+#[tokio::test]
+async fn prepared_objects_with_the_label_of_another_program_are_kept() {
+    let Some(cluster) = Cluster::start().await else { return };
+    let mut objects = manifests(NAMESPACE, "").objects();
+    let mut definition = objects.remove(0);
+    assert_eq!(definition["metadata"]["name"], "injections.vestibule.dev");
+    definition["metadata"]["labels"] = json!({"app.kubernetes.io/name": "other"});
+    let _installed = cluster.environment.install([definition]).await.unwrap();
+    cluster
+        .run(
+            "set -e
+            kubectl create namespace shop
+            kubectl create serviceaccount injector -n shop
+            kubectl label serviceaccount injector -n shop app.kubernetes.io/name=other",
+        )
+        .exits(0);
+    let before = cluster.objects();
+    let refused = finish(&mut cluster.vestibule("install --no-wait -n shop"), "");
+    refused.fails(1, "nothing was changed");
+    for title in ["CustomResourceDefinition injections.vestibule.dev", "ServiceAccount shop/injector"] {
+        refused.tells(format!("{title}: it exists and is of another program"));
+    }
+    finish(&mut cluster.vestibule("uninstall --all -n shop"), "").exits(0).tells("nothing is installed");
+    assert_eq!(&before - &cluster.objects(), [].into());
 }
 
 /// `install` sent its user to the namespace of another program, and `uninstall` refused to remove our own installation.

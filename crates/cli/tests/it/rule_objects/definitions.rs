@@ -66,7 +66,8 @@ async fn the_api_server_explains_and_checks_the_format_while_no_injector_runs() 
             "{optIn: maybe, pod: {labels: {a: b}}}",
             "supported values: \"namespace\", \"pod\", \"either\", \"always\"",
         ),
-        ("{targets: [], pod: {labels: {a: b}}}", "`targets` is empty"),
+        ("{targets: [], pod: {labels: {a: b}}}", "spec.targets in body should have at least 1 items"),
+        ("{remove: [{env: {containers: [], name: A}}]}", "containers in body should have at least 1 items"),
         (
             "{required: true, onError: skip, pod: {labels: {a: b}}}",
             "`required: true` and `onError: skip` contradict each other",

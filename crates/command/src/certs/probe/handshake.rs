@@ -38,9 +38,8 @@ pub(super) fn handshake(
     let asked_name = name.to_str().into_owned();
     let mut connection =
         ClientConnection::new(Arc::new(config(&recorder)?), name).map_err(io::Error::other)?;
-    let deadline = Instant::now() + timeout;
     let stream = TcpStream::connect_timeout(&address, timeout)?;
-    let mut wire = Wire { stream, deadline, first_bytes: Vec::new() };
+    let mut wire = Wire { stream, deadline: Instant::now() + timeout, first_bytes: Vec::new() };
     let error = converse(&mut connection, &mut wire).err();
     let tls = match connection.protocol_version() {
         Some(ProtocolVersion::TLSv1_2) => Some("TLS 1.2"),

@@ -201,6 +201,18 @@ fn each_document_of_a_source_has_its_own_last_good_version() {
     assert_eq!(fixture.in_force(), ["b v4"]);
 }
 
+/// Explanations named lines of the version before, where another rule is by now.
+#[test]
+fn a_last_good_version_is_at_the_place_of_its_broken_document() {
+    let fixture = Fixture::new();
+    fixture.reload(&[("one", &rule("a", 1))]);
+    fixture.reload(&[("one", &format!("{}---\n{}", rule("b", 1), broken("a")))]);
+    fixture.holds(&["a v1", "b v1"], SnapshotState::LastGood);
+    let (_, documents) = fixture.reloader.in_force();
+    let lines: Vec<_> = documents.iter().map(|document| document.text().lines_before).collect();
+    assert_eq!(lines, [0, 5]);
+}
+
 /// A rule that was moved to another ConfigMap, with an error, was no longer in force.
 #[test]
 fn a_broken_document_that_moved_keeps_its_last_good_version() {

@@ -1,6 +1,7 @@
 //! Functions of numbers, texts, lists, optionals, durations and versions that are not the library's alone.
 
 use std::cmp::Ordering;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
@@ -71,6 +72,14 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
                 _ => length.num_milliseconds(),
             }))
         }
+        ("isCIDR", [Value::String(written)]) if !is_prefix(written) => Ok(Value::Bool(false)),
+        ("cidr", [Value::String(written)]) | ("containsCIDR", [_, Value::String(written)])
+            if !is_prefix(written) =>
+        {
+            Err(EvaluationError::refused(name))
+        }
+        ("cidr" | "isCIDR", _) => library::function(name, arguments, budget),
+        ("containsCIDR", _) => library::method(name, arguments, budget),
         ("isURL", [Value::String(written)]) => {
             budget.text(written.len())?;
             Ok(Value::Bool(url::parse(written).is_some()))
@@ -95,6 +104,14 @@ pub(super) fn call(name: &str, arguments: &[Value], budget: &Budget) -> Result<V
         }
         _ => Err(EvaluationError::refused(name)),
     }
+}
+
+/// Whether the library may read `written` as a network. Unlike Go it accepts leading zeros, in addresses and in the length.
+fn is_prefix(written: &str) -> bool {
+    written.rsplit_once('/').is_some_and(|(address, length)| {
+        address.parse::<IpAddr>().is_ok()
+            && (length == "0" || length.starts_with(|c| ('1'..='9').contains(&c)))
+    })
 }
 
 /// `semver()` or `isSemver()`. Versions are compared without the build metadata behind `+`.

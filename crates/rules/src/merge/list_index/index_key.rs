@@ -19,7 +19,10 @@ pub(in crate::merge) enum IndexKey {
     /// For a list without merge keys: the paths of all scalars in the item that is looked up.
     Contents(Vec<Vec<String>>),
     /// For a list whose items are compared by all members: these members, without default values.
-    AllMembers,
+    AllMembers {
+        /// Whether those are among them that the item may have if the wanted one does not ([`pod::tells_items_apart`]).
+        even_optional: bool,
+    },
 }
 
 impl IndexKey {
@@ -27,7 +30,11 @@ impl IndexKey {
     /// quantities, which have several spellings.
     pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
         match Self::of_containing(schema, name, item)? {
-            Self::Contents(_) if pod::compares_all_members(name) => Some(Self::AllMembers),
+            Self::Contents(paths) if pod::compares_all_members(name) => {
+                let is_compared =
+                    |path: &Vec<String>| path.iter().all(|member| pod::tells_items_apart(member));
+                Some(Self::AllMembers { even_optional: !paths.iter().all(is_compared) })
+            }
             key => Some(key),
         }
     }
@@ -52,9 +59,9 @@ impl IndexKey {
                     Overlay::List(_) | Overlay::Map(_) | Overlay::Expression(_) | Overlay::Loop(_) => None,
                 }
             })),
-            Self::AllMembers => {
+            Self::AllMembers { even_optional } => {
                 let json = RawValue::from_string(overlay.to_json());
-                Cow::Owned(json.map(|json| all_members(View::of(&json))).unwrap_or_default())
+                Cow::Owned(json.map(|json| all_members(View::of(&json), *even_optional)).unwrap_or_default())
             }
         }
     }
@@ -71,7 +78,7 @@ impl IndexKey {
                     Kind::Array | Kind::Object | Kind::Null => None,
                 }
             })),
-            Self::AllMembers => Cow::Owned(all_members(item)),
+            Self::AllMembers { even_optional } => Cow::Owned(all_members(item, *even_optional)),
         }
     }
 }
@@ -114,22 +121,22 @@ fn joined<'t>(paths: &[Vec<String>], at: impl Fn(&[String]) -> Option<(Cow<'t, s
 }
 
 /// All members of `item` and of the maps within it, without default values.
-fn all_members(item: View<'_>) -> String {
+fn all_members(item: View<'_>, even_optional: bool) -> String {
     let mut members = Vec::new();
-    add_members(item, "", &mut members);
+    add_members(item, "", even_optional, &mut members);
     members.sort_unstable();
     members.join(",")
 }
 
 // Recursion is bounded by the depth of the document.
-fn add_members(map: View<'_>, path: &str, members: &mut Vec<String>) {
+fn add_members(map: View<'_>, path: &str, even_optional: bool, members: &mut Vec<String>) {
     for (name, value) in map.entries().into_iter().filter(|(_, value)| !value.is_null()) {
         let mut member = path.to_owned();
         write_quoted(&mut member, &name);
         match value.as_str() {
-            _ if is_default(&name, value) => continue,
+            _ if is_default(&name, value) || !(even_optional || pod::tells_items_apart(&name)) => continue,
             Some(text) => write_quoted(&mut member, &text),
-            None if value.kind() == Kind::Object => add_members(value, &member, members),
+            None if value.kind() == Kind::Object => add_members(value, &member, even_optional, members),
             None => member.push_str(&value.to_json()),
         }
         members.push(member);

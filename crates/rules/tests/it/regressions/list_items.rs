@@ -33,6 +33,25 @@ fn a_source_of_variables_with_a_prefix_is_another_one() {
     result(&rules, &object);
 }
 
+/// A pod whose ConfigMap may be missing got the same source once more, and did not start without the ConfigMap.
+#[test]
+fn a_source_of_variables_that_may_be_missing_is_the_same() {
+    let source = |optional: &str| format!("{{configMapRef: {{name: c{optional}}}}}");
+    let added = |wanted: &str, present: &str| {
+        let spec = format!("containerPatches: [{{select: {{all: true}}, envFrom: [{}]}}]", source(wanted));
+        let rules = rules(&rule("r", &spec));
+        let object = pod(&format!(
+            r#"{{"containers":[{{"name":"app","envFrom":[{{"configMapRef":{{"name":"c"{present}}}}}]}}]}}"#
+        ));
+        result(&rules, &object);
+        steps(&decide(&rules, &object)).len()
+    };
+    assert_eq!(added("", r#","optional":true"#), 0);
+    assert_eq!(added("", r#","optional":false"#), 0);
+    assert_eq!(added(", optional: true", r#","optional":true"#), 0);
+    assert_eq!(added(", optional: true", ""), 1, "the pod's own source still decides");
+}
+
 /// A further call of the API server found the probe without the zero, and denied the pod of a required rule.
 #[test]
 fn a_zero_that_the_api_server_omits_is_not_a_conflict() {
