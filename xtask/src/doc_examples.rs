@@ -39,7 +39,7 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("test/src/golden.rs", &["async fn golden"]),
     ("test/src/outcome.rs", &["struct Outcome"]),
     ("vestibule/src/app/background.rs", &["fn background"]),
-    ("admission/src/hook.rs", &["enum OnFault"]),
+    ("admission/src/fault.rs", &["enum OnFault"]),
     ("admission/src/operation.rs", &["enum Operation"]),
 ];
 
