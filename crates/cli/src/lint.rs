@@ -22,7 +22,7 @@ use crate::{Failure, files, print, rules, say};
   vestibule lint examples/rules
   vestibule lint rules/ -o sarif > rules.sarif
   vestibule lint --fix rules/
-  kubectl kustomize overlay | vestibule lint -
+  kubectl kustomize rules/overlay | vestibule lint -
   vestibule explain VST0121    # what a code means")]
 pub(crate) struct Arguments {
     /// Files of rules, folders of them (*.yaml, *.yml, *.json), or `-` for stdin, all for one injector. ConfigMap manifests
