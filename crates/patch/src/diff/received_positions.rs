@@ -7,17 +7,18 @@ use super::align::identity;
 use crate::view::MAX_RECURSION;
 use crate::{Kind, List, View};
 
-/// Items with a value that is more frequent than this are not compared for its sake.
-const MAX_CANDIDATES: usize = 32;
+/// Items with a value that is more frequent than this are not compared for its sake, and no item is compared with more items than
+/// twice this number.
+const MAX_CANDIDATES: usize = 16;
 
 /// For each item of `decoded`, its index in the `received` list, from which a type has decoded it.
 ///
-/// Items are matched by the keys of the list; without keys by a unique `name`; then at the same index, if the item there has no other
-/// value of a decoded member; then to an equal item; then to the item with the fewest other values. If no item has moved, the rest is
-/// matched by the index: a type may normalize values.
+/// Items are matched by the keys of the list; without keys by a unique `name`; then in their order, if the received item has no other
+/// value of a decoded member; then to an equal item; then to the item with the fewest other values. If no item was left out or has
+/// moved, the rest is matched by the index: a type may normalize values.
 pub fn received_positions(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let mut matching = Matching::by_key(received, decoded, how);
-    matching.match_at_same_index();
+    matching.match_in_order();
     matching.match_equal();
     matching.match_most_alike();
     matching.match_unmoved_by_index();
@@ -35,20 +36,26 @@ impl<'i, 'v> Matching<'i, 'v> {
     fn by_key(received: &'i [View<'v>], decoded: &'i [View<'v>], how: List) -> Self {
         let mut keys: HashMap<String, Option<usize>> = HashMap::new();
         for (position, item) in received.iter().enumerate() {
-            let Some(key) = key(*item, how) else { continue };
+            let Some(key) = key_of(*item, how) else { continue };
             keys.entry(key).and_modify(|position| *position = None).or_insert(Some(position));
         }
-        let position = |item: &View<'_>| keys.get_mut(&key(*item, how)?)?.take();
+        let position = |item: &View<'_>| keys.get_mut(&key_of(*item, how)?)?.take();
         let positions = decoded.iter().map(position).collect();
         Self { received, decoded, how, positions }
     }
 
-    fn match_at_same_index(&mut self) {
-        if self.is_complete() {
-            self.match_each(|this, place, free| {
-                (free[place] && is_part(this.decoded[place], this.received[place])).then_some(place)
-            });
-        }
+    /// In a complete list, an item is compared with the one at the same index only. Otherwise items before it may have been left out.
+    fn match_in_order(&mut self) {
+        let Some(left_out) = self.received.len().checked_sub(self.decoded.len()) else { return };
+        self.match_each(|this, place, free| {
+            let decoded = this.decoded[place];
+            (place..=place + left_out.min(MAX_CANDIDATES)).find(|&position| {
+                let received = this.received[position];
+                free[position]
+                    && is_part(decoded, received)
+                    && (left_out == 0 || have_common(decoded, received))
+            })
+        });
     }
 
     fn match_equal(&mut self) {
@@ -105,32 +112,33 @@ impl<'i, 'v> Matching<'i, 'v> {
         }
     }
 
-    /// The one received item with the fewest other values; of several of which the decoded item is a part, the first. An item that
-    /// is not better than the one at the same index is not chosen.
+    /// The one received item with the fewest other values; of several of which the decoded item is a part, the first. In a complete
+    /// list it has to be better than the one at the same index, which the type may have normalized.
     fn most_alike(&self, place: usize, sharing: &Sharing<'_>, free: &[bool]) -> Option<usize> {
         let decoded = self.decoded[place];
-        let other_values = |position: usize| other_values(decoded, self.received[position]);
+        let same_index = Some(place).filter(|&place| self.is_complete() && free[place]);
+        let key = key_of(decoded, self.how);
+        let has_other_key =
+            |item: View<'_>| key.is_some() && key_of(item, self.how).is_some_and(|other| Some(other) != key);
         let mut candidates = sharing.candidates(decoded);
-        let key = identity(decoded, self.how);
-        let has_other_key = |position: usize| {
-            key.is_some()
-                && identity(self.received[position], self.how).is_some_and(|other| Some(other) != key)
-        };
-        candidates.retain(|&position| position != place && free[position] && !has_other_key(position));
+        candidates.retain(|&at| free[at] && Some(at) != same_index && !has_other_key(self.received[at]));
+        let other_values = |position: usize| other_values(decoded, self.received[position]);
         let candidates: Vec<_> =
             candidates.into_iter().map(|position| (other_values(position), position)).collect();
         let (fewest, first) = *candidates.iter().min()?;
         let is_only = candidates.iter().filter(|(others, _)| *others == fewest).count() == 1;
-        let is_better = !free.get(place).is_some_and(|is_free| *is_free) || fewest < other_values(place);
+        let is_better = same_index.is_none_or(|place| fewest < other_values(place));
         (is_better && (is_only || fewest == 0)).then_some(first)
     }
 }
 
 /// What tells an item from the others of its list.
-fn key(item: View<'_>, how: List) -> Option<String> {
+fn key_of(item: View<'_>, how: List) -> Option<String> {
     match how {
-        List::Unknown => item.get("name").filter(|name| name.kind() == Kind::String).map(View::canonical),
-        _ => identity(item, how),
+        List::Unknown | List::Atomic => {
+            item.get("name").filter(|name| name.kind() == Kind::String).map(View::canonical)
+        }
+        List::Map(_) | List::Set => identity(item, how),
     }
 }
 
@@ -161,6 +169,15 @@ fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
     }
 }
 
+/// Whether both have a member with one value. Values that are no objects are compared themselves.
+fn have_common(decoded: View<'_>, received: View<'_>) -> bool {
+    if decoded.kind() != Kind::Object {
+        return true;
+    }
+    let is_common = |name: &str, value| received.get(name).is_some_and(|received| is_part(value, received));
+    decoded.entries().iter().any(|(name, value)| is_common(name, *value))
+}
+
 /// The number of members with another value in `received`.
 fn other_values(decoded: View<'_>, received: View<'_>) -> usize {
     let received: HashMap<_, _> = received.entries().into_iter().collect();
@@ -182,10 +199,18 @@ impl<'v> Sharing<'v> {
         Self(positions)
     }
 
-    /// The items that share a scalar member with `item`.
+    /// Items that share a scalar member with `item`, those with the rarest values first.
     fn candidates(&self, item: View<'v>) -> HashSet<usize> {
-        let positions = scalars(item).filter_map(|member| self.0.get(&member));
-        positions.filter(|positions| positions.len() <= MAX_CANDIDATES).flatten().copied().collect()
+        let mut shared: Vec<_> = scalars(item).filter_map(|member| self.0.get(&member)).collect();
+        shared.sort_by_key(|positions| positions.len());
+        let mut candidates = HashSet::new();
+        for positions in shared {
+            if positions.len() > MAX_CANDIDATES || candidates.len() > MAX_CANDIDATES {
+                break;
+            }
+            candidates.extend(positions);
+        }
+        candidates
     }
 }
 

@@ -164,3 +164,25 @@ fn a_long_list_that_the_type_sorts_and_an_item_of_many_members() {
     // Minutes are what a search from member to member, or from item to item, takes here.
     assert!(work.elapsed() < Duration::from_secs(20), "{:?}", work.elapsed());
 }
+
+/// Regression: each item was compared with nearly all others, because each of its many values is in some other item.
+#[test]
+fn normalized_items_with_many_common_values() {
+    const MEMBERS: usize = 90;
+    const ITEMS: usize = 2_000;
+    let item = |item: usize, first: &str| {
+        let members =
+            (0..MEMBERS).map(|member| format!(r#""m{member}":{}"#, item * (member + 1) % 2003 / 16));
+        format!("{{{first},{}}}", members.collect::<Vec<_>>().join(","))
+    };
+    let list = |first: &str| {
+        let items: Vec<_> = (0..ITEMS).map(|index| item(index, first)).collect();
+        format!(r#"{{"plain":[{}]}}"#, items.join(","))
+    };
+    let (onto, before) = (list(r#""zone":"+00:00","unknown":1"#), list(r#""zone":"Z""#));
+    let after = before.replacen(r#""m0":0"#, r#""m0":1"#, 1);
+    let work = ThreadTime::now();
+    let operations = diff_onto(&before, &after, &onto, schema()).unwrap();
+    assert!(work.elapsed() < Duration::from_secs(20), "{:?}", work.elapsed());
+    assert_eq!(operations.len(), 1);
+}

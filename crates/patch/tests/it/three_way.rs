@@ -326,3 +326,31 @@ fn an_item_is_known_by_its_name_where_nothing_is_known_about_the_list() {
         r#"{"plain":[{"name":"c","x":2,"y":2},{"name":"d","x":1,"y":1,"unknown":2}]}"#,
     );
 }
+
+/// Regression: an item was added beside the received one, which lost its unknown members, or a removed item stayed.
+#[test]
+fn items_stay_known_if_the_type_leaves_another_one_out() {
+    let received = r#"{"plain":[{"a":1,"b":1,"u":1},{"a":2,"b":1,"u":2},{"bad":true}]}"#;
+    let before = r#"{"plain":[{"a":1,"b":1},{"a":2,"b":1}]}"#;
+    check(
+        before,
+        r#"{"plain":[{"a":1,"b":1},{"a":2,"b":9}]}"#,
+        received,
+        r#"[{"op":"replace","path":"/plain/1/b","value":9}]"#,
+        r#"{"plain":[{"a":1,"b":1,"u":1},{"a":2,"b":9,"u":2},{"bad":true}]}"#,
+    );
+    check(
+        before,
+        r#"{"plain":[{"a":1,"b":1}]}"#,
+        received,
+        r#"[{"op":"remove","path":"/plain/1"}]"#,
+        r#"{"plain":[{"a":1,"b":1,"u":1},{"bad":true}]}"#,
+    );
+    check(
+        before,
+        r#"{"plain":[{"a":1,"b":1},{"a":2,"b":9}]}"#,
+        r#"{"plain":[{"bad":true},{"a":1,"b":1,"u":1},{"a":2,"b":1,"u":2}]}"#,
+        r#"[{"op":"replace","path":"/plain/2/b","value":9}]"#,
+        r#"{"plain":[{"bad":true},{"a":1,"b":1,"u":1},{"a":2,"b":9,"u":2}]}"#,
+    );
+}
