@@ -1,14 +1,17 @@
 //! Checks that no files of a crate import from each other in a circle.
 //!
 //! A file may import from the modules that it is within: `a/b.rs` and `a.rs` are read together. Imports are `use` declarations and
-//! paths; an import of a name that a module re-exports counts for the file that defines it.
+//! paths outside of macros; an import of a name that a module re-exports counts for the file that defines it.
+
+mod file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use syn::visit::{self, Visit};
+use syn::visit::Visit;
 
+use self::file::File;
 use crate::{cargo, files};
 
 /// The folders whose crates are checked.
@@ -30,7 +33,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         if let Some(circle) = circle(&imports(&modules(source)?)) {
             found += 1;
             let files = circle.iter().map(|module| module.join("::"));
-            eprintln!("\n{}: {}", source.display(), files.collect::<Vec<_>>().join(" -> "));
+            eprintln!(
+                "\n{}: {}",
+                source.strip_prefix(cargo::workspace()).unwrap_or(source).display(),
+                files.collect::<Vec<_>>().join(" -> ")
+            );
         }
     }
     if found > 0 {
@@ -40,14 +47,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
     println!("circles: none in {} crates", sources.len());
     Ok(())
-}
-
-/// The names that a file imports and the paths that it uses.
-#[derive(Default)]
-struct File {
-    /// The paths in `use` declarations, by the name that they get here.
-    uses: BTreeMap<String, Vec<String>>,
-    paths: BTreeSet<Vec<String>>,
 }
 
 /// The files below `source` that are not for tests.
@@ -68,55 +67,6 @@ fn modules(source: &Path) -> anyhow::Result<BTreeMap<Module, File>> {
         modules.insert(if is_root { Module::new() } else { module }, file);
     }
     Ok(modules)
-}
-
-impl File {
-    fn use_tree(&mut self, tree: &syn::UseTree, prefix: &[String]) {
-        let with = |name: &syn::Ident| [prefix, &[name.to_string()]].concat();
-        match tree {
-            syn::UseTree::Path(path) => self.use_tree(&path.tree, &with(&path.ident)),
-            syn::UseTree::Name(name) if name.ident == "self" => self.use_as(prefix.last(), prefix),
-            syn::UseTree::Name(name) => self.use_as(Some(&name.ident.to_string()), &with(&name.ident)),
-            syn::UseTree::Rename(renamed) => {
-                self.use_as(Some(&renamed.rename.to_string()), &with(&renamed.ident));
-            }
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.use_tree(tree, prefix)),
-            _ => {}
-        }
-    }
-
-    fn use_as(&mut self, name: Option<&String>, path: &[String]) {
-        self.uses.extend(name.map(|name| (name.clone(), path.to_vec())));
-        self.paths.insert(path.to_vec());
-    }
-}
-
-impl<'ast> Visit<'ast> for File {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        let attributes = match item {
-            syn::Item::Mod(item) => &item.attrs,
-            syn::Item::Use(item) => &item.attrs,
-            syn::Item::Fn(item) => &item.attrs,
-            syn::Item::Impl(item) => &item.attrs,
-            _ => return visit::visit_item(self, item),
-        };
-        let is_test = |attribute: &syn::Attribute| {
-            attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Ident>().is_ok_and(|it| it == "test")
-        };
-        if !attributes.iter().any(is_test) {
-            visit::visit_item(self, item);
-        }
-    }
-
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.use_tree(&item.tree, &[]);
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
-        visit::visit_path(self, path);
-    }
 }
 
 /// For each module, the modules that it imports from.
@@ -147,7 +97,12 @@ fn target(
             (from[..from.len().checked_sub(levels)?].to_vec(), &path[up..])
         }
         _ if modules.contains_key(&[from.as_slice(), &path[..1]].concat()) => (from.clone(), path),
-        _ => return None,
+        // A module that is imported by itself, or an item with a path behind it.
+        _ => {
+            let used = modules.get(from)?.uses.get(first);
+            let used = used.filter(|used| reexports > 0 && path.len() > 1 && used.first() != Some(first))?;
+            return target(modules, from, &[used, &path[1..]].concat(), reexports - 1);
+        }
     };
     while let Some((name, further)) = rest.split_first() {
         let below = [module.as_slice(), std::slice::from_ref(name)].concat();
@@ -207,12 +162,25 @@ mod tests {
     fn files_that_import_from_each_other_are_a_circle() {
         let one = ("one.rs", "use crate::two::Two; pub struct One(Two);");
         assert_eq!(circle_of(&[one, ("two.rs", "pub struct Two;")]), None);
-        for two in
-            ["use super::one::One;", "fn f() { super::one::f(); }", "use super::{one::One as Other, three};"]
-        {
+        for two in [
+            "use super::one::One;",
+            "fn f() { super::one::f(); }",
+            "use super::{one::One as Other, three};",
+            "use crate::one; fn f() { one::f(); }",
+            "use crate::one::*;",
+            "mod inner { use super::super::one::One; }",
+            r#"#[cfg(any(test, feature = "x"))] use crate::one::One;"#,
+        ] {
             assert_eq!(circle_of(&[one, ("two.rs", two)]).unwrap(), "one -> two -> one", "{two}");
         }
-        assert_eq!(circle_of(&[one, ("two.rs", "#[cfg(test)] mod tests { use crate::one::One; }")]), None);
+        for two in [
+            "#[cfg(test)] mod tests { use crate::one::One; }",
+            "#[cfg(all(test, unix))] const ONE: crate::one::One = crate::one::ONE;",
+            "struct Two; impl Two { #[cfg(test)] fn one() -> crate::one::One {} }",
+            "mod one { pub struct One; } mod inner { use super::one::One; }",
+        ] {
+            assert_eq!(circle_of(&[one, ("two.rs", two)]), None, "{two}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 
 use crate::answer::Answer;
-use crate::{Fault, FaultKind, OnFault, Outcome, Request, Review, Verdict, check};
+use crate::{Fault, FaultKind, HookKind, OnFault, Outcome, Request, Review, Verdict, check};
 
 /// The future of a verdict.
 pub type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
@@ -35,25 +35,6 @@ pub struct Hook {
     on_fault: OnFault,
     max_depth: Option<usize>,
     handler: Arc<dyn Handler>,
-}
-
-/// The phase in which the API server calls a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum HookKind {
-    /// The hook may change the object.
-    Mutating,
-    /// The hook may only allow or deny.
-    Validating,
-}
-
-impl HookKind {
-    /// `mutate` or `validate`: the first segment of the usual path of a hook.
-    pub fn verb(self) -> &'static str {
-        match self {
-            Self::Mutating => "mutate",
-            Self::Validating => "validate",
-        }
-    }
 }
 
 impl Hook {

@@ -45,6 +45,7 @@ mod fault;
 #[cfg(test)]
 mod fixture;
 mod hook;
+mod hook_kind;
 pub mod keys;
 mod notes;
 mod one_line;
@@ -63,7 +64,8 @@ pub use conversion::{
 };
 pub use denial::{Cause, Denial};
 pub use fault::{Fault, FaultKind, OnFault};
-pub use hook::{Handler, HandlerFuture, Hook, HookKind};
+pub use hook::{Handler, HandlerFuture, Hook};
+pub use hook_kind::HookKind;
 pub use notes::Notes;
 pub use operation::Operation;
 pub use review::{Kind, Request, Resource, Review, ReviewError, ReviewKind, User, Version};

@@ -13,6 +13,7 @@ mod encoding;
 mod error;
 mod facts;
 mod key_source;
+mod leaf_facts;
 mod moment;
 mod observations;
 mod policy;
@@ -31,8 +32,9 @@ pub use facts::{
     AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Mark, Request, RingFacts, Role,
 };
 pub use key_source::KeySource;
+pub use leaf_facts::LeafFacts;
 pub use moment::Moment;
-pub use observations::{Configuration, LeafFacts, Observations, Seen};
+pub use observations::{Configuration, Observations, Seen};
 pub use policy::{Policy, PolicyProblem, Rule, UnknownAuthorities, UnknownAuthoritiesError};
 pub use reading::Reading;
 pub use step::step;

@@ -5,6 +5,8 @@
 
 mod additions;
 mod allowed;
+mod allowed_part;
+mod bounds;
 mod node;
 mod protected;
 
@@ -13,62 +15,17 @@ use std::sync::Arc;
 
 pub(crate) use additions::additions;
 pub(crate) use allowed::part;
+pub(crate) use allowed_part::AllowedPart;
+pub(crate) use bounds::MAX_NAMESPACED_RULES;
+pub use bounds::NamespacedBounds;
 pub(crate) use protected::Protected;
 use serde_json::Value;
 
 use crate::digest;
 use crate::rule::Rule;
 
-/// The number of rules that all namespaces together may have.
-const MAX_NAMESPACED_RULES: usize = 1_000;
-
 /// The longest text of a rule of a namespace, in bytes.
 pub const MAX_NAMESPACED_BYTES: usize = 64 * 1024;
-
-/// A word of `allowedParts`: something that rules of namespaces may add.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AllowedPart {
-    Annotations,
-    /// ConfigMaps as volumes and sources of variables.
-    ConfigMaps,
-    /// Variables of existing containers.
-    Env,
-    ImagePullSecrets,
-    InitContainers,
-    Labels,
-    PersistentVolumeClaims,
-    /// Secrets as volumes and sources of variables.
-    Secrets,
-    Sidecars,
-    /// Mounts in existing containers.
-    VolumeMounts,
-    /// Volumes of the kinds `emptyDir` and `downwardAPI`, and of other kinds that are allowed besides.
-    Volumes,
-}
-
-/// `spec.namespacedInjections` of the settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamespacedBounds {
-    pub(crate) allowed: Vec<AllowedPart>,
-    pub(crate) max_rules: usize,
-}
-
-impl NamespacedBounds {
-    /// The bounds of settings that allow everything that can be allowed.
-    pub(crate) fn widest() -> Self {
-        let allowed = crate::format::ALLOWED_PARTS.iter().map(|(_, part)| *part);
-        Self { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
-    }
-
-    /// The message for the rule with which a namespace has `of_namespace` rules, and all namespaces together have `of_all`.
-    pub fn exceeded_by(&self, of_namespace: usize, of_all: usize) -> Option<String> {
-        if of_namespace > self.max_rules {
-            return Some(format!("the namespace has more than {} rules", self.max_rules));
-        }
-        (of_all > MAX_NAMESPACED_RULES)
-            .then(|| format!("all namespaces together have more than {MAX_NAMESPACED_RULES} rules"))
-    }
-}
 
 /// The rules of namespaces that are in force, with their bounds. A clone is cheap.
 #[derive(Clone, Default)]

@@ -9,6 +9,7 @@ mod node;
 mod parse;
 mod patch;
 mod pretty;
+mod quote;
 mod scalar;
 mod split;
 
@@ -19,11 +20,11 @@ use crate::diagnostic::{Code, Diagnostic, Source};
 pub use emit::from_json;
 pub(crate) use line::{line_break, line_end, line_start, starts_line};
 pub use node::{Entry, Node, Scalar, Value};
-pub(crate) use node::{quote, write_quoted};
 use parse::Documents;
 pub(crate) use parse::first_document;
 pub use patch::{PatchError, Patched, RewriteReason, patch};
 pub use pretty::pretty_json;
+pub(crate) use quote::{quote, write_quoted};
 
 /// The maximum nesting of lists and maps.
 pub const MAX_DEPTH: usize = 128;

@@ -104,7 +104,8 @@ impl Facts<'_> {
             }
             // A version without errors is held up by the errors of others.
             _ if accepted.holds && !is_newest => {
-                let message = "rules contradict each other: those before stay in force";
+                let message =
+                    "it contradicts other rules, or their errors hold it up: the rules before stay in force";
                 return state(false, "Contradiction", message);
             }
             None => return state(false, "NotAccepted", "it has errors, and no earlier version was good"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ring::{CaId, Facts, Mark, Moment, Policy, RingFacts, step};
+use crate::ring::{CaId, Facts, LeafFacts, Mark, Moment, Policy};
 
 /// The observations of one replica, and its leaf. Moments are corrected by [`offset`](Self::offset).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -61,47 +61,11 @@ pub struct Seen<'a> {
     pub untidy: bool,
 }
 
-/// A replica's own leaf.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LeafFacts {
-    /// The CA that signed it.
-    pub issuer: CaId,
-    /// The CA that signed the cross-signed certificate in its chain.
-    pub cross_signature: Option<CaId>,
-    /// When to make the next one.
-    pub renew: Moment,
-    /// The first second of its validity.
-    pub not_before: Moment,
-    /// The last second of its validity.
-    pub not_after: Moment,
-}
-
 impl Observations {
     /// A replica that has read none of its configurations yet.
     #[must_use]
     pub fn new(configurations: usize) -> Self {
         Self { configurations: vec![Configuration::default(); configurations], ..Self::default() }
-    }
-
-    /// Records a quorum read of the ring. The ring is remembered unless it does not continue the remembered one; `step`
-    /// decides then.
-    pub fn ring_read(&mut self, ring: &RingFacts, now: Moment, policy: &Policy) {
-        let now = self.corrected(now, policy);
-        self.confirmed = Some(now);
-        for configuration in &mut self.configurations {
-            configuration.ring_read_since = true;
-        }
-        if let Some(facts) = ring.facts()
-            && !step::breaks(facts, self, now, policy)
-        {
-            self.memory = Some(facts.clone());
-        }
-        let is_known = |seen: &Configuration| seen.read > Moment(0) || seen.is_hidden();
-        if self.begun.is_none() && self.configurations.iter().all(is_known) {
-            self.begun = Some(now);
-        }
-        let is_contested = step::is_contested(ring, self, now, policy);
-        self.contested = is_contested.then(|| self.contested.unwrap_or(now));
     }
 
     /// Records a write of the ring by this replica.
@@ -168,14 +132,6 @@ impl Observations {
     pub fn everywhere_since(&self, id: CaId) -> Option<Moment> {
         let since = |configuration: &Configuration| configuration.bundle.get(&id).copied();
         self.configurations.iter().map(since).try_fold(Moment(0), |latest, since| Some(latest.max(since?)))
-    }
-}
-
-impl LeafFacts {
-    /// Whether clients with this clock accept its dates.
-    #[must_use]
-    pub fn is_valid(&self, now: Moment) -> bool {
-        self.not_before <= now && now <= self.not_after
     }
 }
 

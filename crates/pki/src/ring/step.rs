@@ -5,8 +5,6 @@ mod leaf;
 mod plan;
 mod recover;
 
-pub(super) use recover::{breaks, is_contested};
-
 use crate::ring::{
     Action, Blocked, CaId, Configuration, Facts, Moment, Observations, Policy, RingFacts, Rule,
 };

@@ -33,7 +33,7 @@ pub(crate) static BLOCK: Table = Table {
             &ITEM,
             "Sources of variables. They are inserted before the existing sources: the last source \
              that sets a variable wins, so the pod's own wins. A source that the pod has with \
-             `optional: true` stays so.",
+             `optional: true` stays so, unless the rule says `optional: false`.",
         )
         .example("[{configMapRef: {name: settings}}]"),
         fragment("ports", &["spec", "containers", "ports"], &ITEM, "Ports.")

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::anchors;
 use crate::diagnostic::{Diagnostic, NAMESPACED_PART, NAMESPACED_PLACE, Severity};
-use crate::namespaced::{MAX_NAMESPACED_BYTES, NamespacedBounds, part};
+use crate::format;
+use crate::namespaced::{MAX_NAMESPACED_BYTES, MAX_NAMESPACED_RULES, NamespacedBounds, part};
 use crate::rule::Rule;
 use crate::settings::Settings;
 
@@ -13,7 +14,7 @@ pub(super) fn findings(rule: &Rule, settings: &Settings) -> Vec<Diagnostic> {
     let mut findings = anchors::findings(std::slice::from_ref(rule));
     let Some(bounds) = &settings.namespaced else {
         // Parts that no settings allow are wrong anyway.
-        findings.extend(refused_parts(rule, &NamespacedBounds::widest()));
+        findings.extend(refused_parts(rule, &widest_bounds()));
         return findings;
     };
     let length = rule.text.text.len();
@@ -25,6 +26,12 @@ pub(super) fn findings(rule: &Rule, settings: &Settings) -> Vec<Diagnostic> {
     }
     findings.extend(refused_parts(rule, bounds));
     findings
+}
+
+/// The bounds of settings that allow everything that can be allowed.
+fn widest_bounds() -> NamespacedBounds {
+    let allowed = format::ALLOWED_PARTS.iter().map(|(_, part)| *part);
+    NamespacedBounds { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
 }
 
 fn refused_parts(rule: &Rule, bounds: &NamespacedBounds) -> Vec<Diagnostic> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::{Position, scalar};
+use super::{Position, quote, scalar};
 
 /// A value and its location.
 #[derive(Clone)]
@@ -215,21 +215,5 @@ impl Scalar {
 
     fn resolved(&self, resolve: fn(&str) -> String) -> String {
         if self.quoted { quote(&self.text) } else { resolve(&self.text) }
-    }
-}
-
-/// `text` as a JSON string.
-pub(crate) fn quote(text: &str) -> String {
-    let mut json = String::with_capacity(text.len() + 2);
-    write_quoted(&mut json, text);
-    json
-}
-
-/// Appends `text` as a JSON string.
-pub(crate) fn write_quoted(json: &mut String, text: &str) {
-    if text.bytes().any(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')) {
-        json.push_str(&serde_json::to_string(text).unwrap_or_default());
-    } else {
-        json.extend(["\"", text, "\""]);
     }
 }

@@ -61,8 +61,9 @@ impl App {
         self.looking_up(LookupDeclaration::read::<T>())
     }
 
-    /// Reports a watch that a lookup did not start, such as a [`Watched`](crate::Watched), of objects of `kind`: in `vestibule_watch_broken_seconds`, and on
-    /// `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported anyway.
+    /// Reports a watch that a lookup did not start, such as a [`Watched`](crate::Watched), of objects of `kind`: in
+    /// `vestibule_watch_broken_seconds`, and on `/readyz?verbose` while it is broken. The watches of [`App::watch`] are reported
+    /// anyway.
     ///
     /// ```
     /// # use vestibule::{App, WatchState};

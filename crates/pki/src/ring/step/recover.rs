@@ -12,21 +12,29 @@ use crate::ring::{
 /// generation numbers.
 const MAX_GENERATION_GAP: u64 = 1 << 32;
 
-/// Whether this ring does not continue the ring that the replica knows (rule G1).
-pub(in crate::ring) fn breaks(facts: &Facts, seen: &Observations, now: Moment, policy: &Policy) -> bool {
-    let context = StepContext { seen, now, policy };
-    context.breaks_memory(facts) || context.breaks_leaf(facts) || context.breaks_configurations(facts)
-}
-
-/// Whether a configuration names a ring and holds CAs that neither the stored ring nor the replica knows.
-pub(in crate::ring) fn is_contested(
-    ring: &RingFacts,
-    seen: &Observations,
-    now: Moment,
-    policy: &Policy,
-) -> bool {
-    let context = StepContext { seen, now, policy };
-    seen.configurations.iter().any(|configuration| context.contests(configuration, ring.facts()))
+impl Observations {
+    /// Records a quorum read of the ring. The ring is remembered unless it does not continue the remembered one; `step`
+    /// decides then.
+    pub fn ring_read(&mut self, ring: &RingFacts, now: Moment, policy: &Policy) {
+        let now = self.corrected(now, policy);
+        self.confirmed = Some(now);
+        for configuration in &mut self.configurations {
+            configuration.ring_read_since = true;
+        }
+        if let Some(facts) = ring.facts()
+            && !(StepContext { seen: self, now, policy }).breaks(facts)
+        {
+            self.memory = Some(facts.clone());
+        }
+        let is_known = |seen: &Configuration| seen.read > Moment(0) || seen.is_hidden();
+        if self.begun.is_none() && self.configurations.iter().all(is_known) {
+            self.begun = Some(now);
+        }
+        let context = StepContext { seen: self, now, policy };
+        let mut seen = self.configurations.iter();
+        let is_contested = seen.any(|configuration| context.contests(configuration, ring.facts()));
+        self.contested = is_contested.then(|| self.contested.unwrap_or(now));
+    }
 }
 
 impl StepContext<'_> {
@@ -100,6 +108,11 @@ impl StepContext<'_> {
         let mut seen = self.seen.configurations.iter();
         self.reread_configurations()
             .or_else(|| seen.any(|seen| !seen.ring_read_since).then_some(Action::ReadRing))
+    }
+
+    /// Whether this ring does not continue the ring that the replica knows (rule G1).
+    fn breaks(&self, facts: &Facts) -> bool {
+        self.breaks_memory(facts) || self.breaks_leaf(facts) || self.breaks_configurations(facts)
     }
 
     fn breaks_memory(&self, facts: &Facts) -> bool {
