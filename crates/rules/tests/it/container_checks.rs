@@ -63,3 +63,44 @@ fn block_devices_have_volumes() {
         "containerPatches:\n- select: {all: true}\n  volumeDevices: [{name: gone, devicePath: /dev/x}]";
     assert_eq!(outcome(block, r#"{"containers":[{"name":"app"}]}"#), "error");
 }
+
+/// The API server refused the pods that had no probe.
+#[test]
+fn a_probe_without_a_handler_is_not_added() {
+    let rules =
+        rules(&rule("r", "containerPatches: [{select: {all: true}, readinessProbe: {timeoutSeconds: 9}}]"));
+    let probe = |own: &str| decide(&rules, &pod(&format!(r#"{{"containers":[{{"name":"app"{own}}}]}}"#)));
+    let decision = probe("");
+    assert_eq!(word(&decision), "error");
+    assert!(decision.warnings[0].contains("`readinessProbe` needs one of exec, grpc, httpGet, tcpSocket"));
+    assert_eq!(
+        word(&probe(r#","readinessProbe":{"exec":{"command":["x"]},"timeoutSeconds":9}"#)),
+        "unchanged"
+    );
+}
+
+/// The API server refused the pods that have less time to end than the rule sleeps.
+#[test]
+fn a_hook_sleeps_no_longer_than_the_pod_may_take_to_end() {
+    let hook = "lifecycle: {preStop: {sleep: {seconds: 20}}}";
+    for part in [
+        format!("containerPatches: [{{select: {{all: true}}, {hook}}}]"),
+        format!("sidecars: [{{name: s, image: s, mode: regular, {hook}}}]"),
+    ] {
+        let rules = rules(&rule("r", &part));
+        let outcome = |grace: &str| {
+            word(&decide(&rules, &pod(&format!(r#"{{{grace}"containers":[{{"name":"app"}}]}}"#))))
+        };
+        assert_eq!(outcome(""), "applied");
+        assert_eq!(outcome(r#""terminationGracePeriodSeconds":20,"#), "applied");
+        assert_eq!(outcome(r#""terminationGracePeriodSeconds":19,"#), "error");
+    }
+    let both = rule(
+        "r",
+        &format!(
+            "pod: {{spec: {{terminationGracePeriodSeconds: 40, onConflict: override}}}}\ncontainerPatches: [{{select: {{all: true}}, {hook}}}]"
+        ),
+    );
+    let short = pod(r#"{"terminationGracePeriodSeconds":5,"containers":[{"name":"app"}]}"#);
+    assert_eq!(word(&decide(&rules(&both), &short)), "applied");
+}
