@@ -104,3 +104,40 @@ fn a_hook_sleeps_no_longer_than_the_pod_may_take_to_end() {
     let short = pod(r#"{"terminationGracePeriodSeconds":5,"containers":[{"name":"app"}]}"#);
     assert_eq!(word(&decide(&rules(&both), &short)), "applied");
 }
+
+/// The API server refused pods with resources of their own, which a sidecar exceeded.
+#[test]
+fn containers_stay_within_the_resources_of_the_pod() {
+    let sidecar = |mode: &str| {
+        format!(
+            "sidecars: [{{name: s, image: s, mode: {mode}, resources: {{requests: {{cpu: 100m}}, limits: {{cpu: 1, memory: 1Gi}}}}}}]"
+        )
+    };
+    let init =
+        "initContainers: [{name: s, image: s, resources: {requests: {cpu: 100m}, limits: {memory: 1Gi}}}]";
+    let block = "containerPatches: [{select: {all: true}, resources: {limits: {memory: 1Gi}}}]";
+    let (native, regular) = (sidecar("native"), sidecar("regular"));
+    for (lines, of_pod, expected) in [
+        (&*native, r#"{"requests":{"cpu":"500m"}}"#, "error"),
+        (&*regular, r#"{"requests":{"cpu":"500m"}}"#, "error"),
+        (&*native, r#"{"requests":{"cpu":"550m"}}"#, "applied"),
+        // It ends before the others start.
+        (init, r#"{"requests":{"cpu":"500m"}}"#, "applied"),
+        (init, r#"{"requests":{"cpu":"50m"}}"#, "error"),
+        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "error"),
+        (&*native, r#"{"limits":{"cpu":"1","memory":"2Gi"}}"#, "applied"),
+        // Without a request, the limit counts.
+        (&*native, r#"{"requests":{"memory":"512Mi"}}"#, "error"),
+        (block, r#"{"limits":{"memory":"512Mi"}}"#, "error"),
+        (block, r#"{"limits":{"memory":"1024Mi"}}"#, "applied"),
+        (block, "null", "applied"),
+    ] {
+        let spec = format!(
+            r#"{{"resources":{of_pod},"containers":[{{"name":"app","resources":{{"requests":{{"cpu":"450m"}}}}}}]}}"#
+        );
+        assert_eq!(outcome(lines, &spec), expected, "{lines} {of_pod}");
+    }
+    let of_pod = "pod: {spec: {resources: {limits: {memory: 1Gi}}}}";
+    let spec = r#"{"containers":[{"name":"app","resources":{"limits":{"memory":"2Gi"}}}]}"#;
+    assert_eq!(outcome(of_pod, spec), "error");
+}
