@@ -20,7 +20,7 @@ use crate::configuration::config_maps::all_sources;
 use crate::configuration::finding::Finding;
 use crate::configuration::last_good::{LAST_GOOD, LastGood, to_store};
 use crate::configuration::namespaced::NamespacedSnapshot;
-use crate::configuration::objects;
+use crate::configuration::objects::{self, Defined};
 use crate::configuration::proof_deadline::ProofDeadline;
 use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_object::{Injection, InjectorSettings, NamespacedInjection};
@@ -154,10 +154,14 @@ impl ClusterReader {
         let found = found.map_err(|error| failed("ConfigMaps with rules".to_owned(), error))?.items;
         let namespaces: BTreeSet<String> = found.iter().filter_map(ResourceExt::namespace).collect();
         let namespaces: Vec<String> = namespaces.into_iter().collect();
-        let objects = self.objects().await?;
+        let (defined, objects) = self.objects().await?;
         let own = match namespaces.as_slice() {
             [own] => Ok(Some(own.clone())),
             [] if objects.is_empty() => {
+                if let Defined::AllBut(missing) = defined {
+                    let what = "Injections".to_owned();
+                    return Err(ClusterError::Refused { what, message: objects::incomplete(missing) });
+                }
                 let place = namespace.map_or("any namespace".to_owned(), |own| format!("namespace {own}"));
                 return Err(ClusterError::NoRules(place));
             }
@@ -182,15 +186,16 @@ impl ClusterReader {
         Ok(StoredRules { sources, namespaced, last_good, namespace: own })
     }
 
-    /// The texts of all Injections and InjectorSettings; none on a cluster without their definitions.
-    async fn objects(&self) -> Result<Vec<RuleSource>, ClusterError> {
+    /// The texts of all Injections and InjectorSettings; none on a cluster without both definitions, as in an injector.
+    async fn objects(&self) -> Result<(Defined, Vec<RuleSource>), ClusterError> {
         let read = async {
-            if !objects::are_defined(&self.client).await? {
-                return Ok(Vec::new());
+            let defined = Defined::read(&self.client).await?;
+            let mut sources = Vec::new();
+            if matches!(defined, Defined::All) {
+                sources = objects::stored::<Injection>(&self.client).await?;
+                sources.extend(objects::stored::<InjectorSettings>(&self.client).await?);
             }
-            let mut sources = objects::stored::<Injection>(&self.client).await?;
-            sources.extend(objects::stored::<InjectorSettings>(&self.client).await?);
-            Ok(sources)
+            Ok((defined, sources))
         };
         read.await.map_err(|error| failed("Injections".to_owned(), error))
     }
@@ -297,6 +302,10 @@ fn failed(what: String, error: kube::Error) -> ClusterError {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
     use kube::core::Status;
 
     use super::*;
@@ -326,6 +335,29 @@ mod tests {
         assert!(in_force.wrong[1].headline().contains("the documents are not stored: they take"));
         stored.sources.truncate(1);
         assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
+    }
+
+    /// `drift` said that every pod has the rules in force, on a cluster whose injector reads no Injection.
+    #[tokio::test]
+    async fn a_cluster_with_one_definition_has_no_rules_and_says_why() {
+        let rules = async |resources: &'static str| {
+            let answering = tower::service_fn(move |request: Request<Body>| async move {
+                let body = match request.uri().path() {
+                    "/api/v1/configmaps" => r#"{"metadata": {}, "items": []}"#.to_owned(),
+                    _ => {
+                        format!(r#"{{"groupVersion": "vestibule.dev/v1alpha1", "resources": [{resources}]}}"#)
+                    }
+                };
+                Ok::<_, Infallible>(Response::new(Body::from(body.into_bytes())))
+            });
+            let reader = ClusterReader { client: Client::new(answering, "a"), namespace: "a".to_owned() };
+            reader.rules(None).await.err().unwrap()
+        };
+        let injections = r#"{"name": "injections", "singularName": "", "namespaced": false, "kind": "Injection", "verbs": []}"#;
+        let error = rules(injections).await;
+        assert!(matches!(error, ClusterError::Refused { .. }), "{error}");
+        assert!(error.to_string().contains("no definition of InjectorSettings"), "{error}");
+        assert!(matches!(rules("").await, ClusterError::NoRules(_)));
     }
 
     #[test]

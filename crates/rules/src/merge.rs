@@ -24,6 +24,7 @@ mod overlay_onto;
 mod overrides;
 mod part_state;
 mod parts;
+mod pod_resources;
 mod ports;
 mod positions;
 mod presence;
@@ -91,6 +92,7 @@ pub(crate) fn apply(
     }
     merge.verify_mounts()?;
     merge.verify_containers()?;
+    merge.verify_pod_resources()?;
     merge.verify_removed()?;
     context.keep(&merge.inserted);
     Ok(())

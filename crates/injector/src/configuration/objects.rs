@@ -89,7 +89,7 @@ impl RuleObjects {
                 State::Undiscovered { at, are_absent } => {
                     sleep_until(*at).await;
                     match definitions(&self.client).await {
-                        Ok(definitions) if is_complete(&definitions) => {
+                        Ok(definitions) if matches!(Defined::of(&definitions), Defined::All) => {
                             self.has_namespaced = definitions.contains(&NamespacedInjection::RESOURCE);
                             // Without the definition there is no status.
                             self.is_settled = !self.has_namespaced;
@@ -99,9 +99,12 @@ impl RuleObjects {
                                 Watched::start_as(client, Watch::new(), watches.settings.clone()),
                             );
                         }
-                        Ok(_) => {
+                        Ok(definitions) => {
                             *at = Instant::now() + DISCOVERY_INTERVAL;
                             if !std::mem::replace(are_absent, true) {
+                                if let Defined::AllBut(missing) = Defined::of(&definitions) {
+                                    tracing::warn!("{}", incomplete(missing));
+                                }
                                 return;
                             }
                         }
@@ -197,13 +200,36 @@ pub(super) fn rules(objects: &[ObservedObject]) -> Vec<RuleSource> {
 
 /// Whether the API server has the definitions of rules and settings. That of rules of namespaces is needed only where they are
 /// switched on.
-pub(crate) async fn are_defined(client: &Client) -> Result<bool, kube::Error> {
-    Ok(is_complete(&definitions(client).await?))
+pub(crate) enum Defined {
+    /// Both, so that an injector reads objects.
+    All,
+    /// Only one of them. The other kind is this one.
+    AllBut(&'static str),
+    Nothing,
 }
 
-fn is_complete(defined: &[CustomResource]) -> bool {
-    let mut needed = CustomResource::ALL.iter().filter(|resource| !resource.is_namespaced());
-    needed.all(|resource| defined.contains(resource))
+impl Defined {
+    /// Asks the API server.
+    pub(crate) async fn read(client: &Client) -> Result<Self, kube::Error> {
+        Ok(Self::of(&definitions(client).await?))
+    }
+
+    fn of(defined: &[CustomResource]) -> Self {
+        let needed = CustomResource::ALL.into_iter().filter(|resource| !resource.is_namespaced());
+        let (found, missing): (Vec<_>, Vec<_>) = needed.partition(|resource| defined.contains(resource));
+        match missing.first() {
+            None => Self::All,
+            Some(missing) if !found.is_empty() => Self::AllBut(missing.kind()),
+            Some(_) => Self::Nothing,
+        }
+    }
+}
+
+/// The sentence about a cluster that lacks the definition of the kind `missing` only.
+pub(crate) fn incomplete(missing: &str) -> String {
+    format!(
+        "the cluster has no definition of {missing}, and without it an injector reads no Injection; apply the output of `vestibule manifests`"
+    )
 }
 
 /// The kinds of which the API server has definitions.

@@ -25,6 +25,8 @@ impl Merge<'_, '_, '_, '_> {
             let mut keys =
                 amounts.iter().flat_map(|group| group.value.members()).map(|entry| entry.name.as_str());
             let error = keys.find_map(|key| resource_error(found, key)).or_else(|| privilege_error(found));
+            let mut fields = ONLY_LASTING.iter().filter(|field| one.item.overlay.get(field).is_some());
+            let error = error.or_else(|| fields.find_map(|field| self.handler_error(found, field)));
             if let Some(sentence) = error {
                 return Err(invalid(&one.item.clause, sentence));
             }
@@ -38,7 +40,10 @@ impl Merge<'_, '_, '_, '_> {
                     let error = match field {
                         "resources" => resource_error(container, &item.key),
                         "securityContext" => privilege_error(container),
-                        field if is_init && ONLY_LASTING.contains(&field) => lifetime_error(container, field),
+                        field if ONLY_LASTING.contains(&field) => is_init
+                            .then(|| lifetime_error(container, field))
+                            .flatten()
+                            .or_else(|| self.handler_error(container, field)),
                         _ => None,
                     };
                     if let Some(sentence) = error {
@@ -52,10 +57,37 @@ impl Merge<'_, '_, '_, '_> {
 
     /// Whether the injected container has fields that are checked, or may have been in the object before.
     fn needs_check(&self, item: &Item) -> bool {
-        let has = |name| item.overlay.get(name).is_some();
-        has("resources") || has("securityContext") || !self.draft.known.has_as_added(item)
+        let has = |name: &str| item.overlay.get(name).is_some();
+        has("resources")
+            || has("securityContext")
+            || ONLY_LASTING.iter().any(|name| has(name))
+            || !self.draft.known.has_as_added(item)
+    }
+
+    /// The error in a hook or probe of [`ONLY_LASTING`].
+    fn handler_error(&self, container: View<'_>, field: &str) -> Option<String> {
+        let value = present(container, field)?;
+        if field != "lifecycle" {
+            let has_handler = PROBE_HANDLERS.iter().any(|handler| present(value, handler).is_some());
+            return (!has_handler).then(|| {
+                format!("`{field}` needs one of {}, and the container has none", PROBE_HANDLERS.join(", "))
+            });
+        }
+        let whole = |number: View<'_>| number.to_json().parse::<i64>().ok();
+        let given = self.draft.at(&self.draft.layout.spec.child("terminationGracePeriodSeconds"));
+        let grace = given.and_then(whole).unwrap_or(DEFAULT_GRACE);
+        let sleep = present(present(present(value, "preStop")?, "sleep")?, "seconds").and_then(whole)?;
+        (sleep > grace).then(|| {
+            format!("the container would sleep {sleep} s in `preStop`, and the pod has {grace} s to end")
+        })
     }
 }
+
+/// The members of a probe of which it has one.
+const PROBE_HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];
+
+/// The seconds that the API server gives a pod to end, unless it names others.
+const DEFAULT_GRACE: i64 = 30;
 
 /// The error in the request and the limit of the resource `key`.
 fn resource_error(container: View<'_>, key: &str) -> Option<String> {

@@ -32,12 +32,27 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         if items.is_empty() {
             return Ok(());
         }
+        let items = self.not_claimed(items)?;
         let list = self.draft.layout.list("volumes");
         let schema = self.draft.shape.volumes;
         let sorted = self.sort(&list, "volumes", schema, items)?;
         self.draft.known.note(sorted.present, None, false);
         self.draft.known.note(sorted.new.iter().copied(), None, true);
         self.insert(&list, sorted.length, insertions::at(sorted.length, sorted.new))
+    }
+
+    /// The volumes without those that a claim template of a StatefulSet replaces in each pod.
+    fn not_claimed(&self, mut volumes: Vec<&'r Item>) -> Result<Vec<&'r Item>, Failure> {
+        for claim in self.claim_templates() {
+            let Some(index) = volumes.iter().position(|volume| volume.key == claim) else { continue };
+            let volume = volumes.remove(index);
+            // The controller would replace the volume, so `override` is a conflict too.
+            if !matches!(volume.on_conflict, OnConflict::Keep | OnConflict::KeepOwn) {
+                let sentence = format!("volume `{}` exists already, from a claim template", volume.key);
+                return Err(conflict(volume, volume.on_conflict, sentence));
+            }
+        }
+        Ok(volumes)
     }
 
     /// The items that no later rule or block overrides.

@@ -65,7 +65,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 
     /// The names of the volumes that a StatefulSet gives each of its pods.
-    fn claim_templates(&self) -> impl Iterator<Item = Cow<'_, str>> {
+    pub(super) fn claim_templates(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let spec = present(self.draft.root(), "spec");
         let claims = spec.and_then(|spec| present(spec, "volumeClaimTemplates"));
         let claims = claims.map(View::items).unwrap_or_default().into_iter();

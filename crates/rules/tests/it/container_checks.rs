@@ -63,3 +63,81 @@ fn block_devices_have_volumes() {
         "containerPatches:\n- select: {all: true}\n  volumeDevices: [{name: gone, devicePath: /dev/x}]";
     assert_eq!(outcome(block, r#"{"containers":[{"name":"app"}]}"#), "error");
 }
+
+/// The API server refused the pods that had no probe.
+#[test]
+fn a_probe_without_a_handler_is_not_added() {
+    let rules =
+        rules(&rule("r", "containerPatches: [{select: {all: true}, readinessProbe: {timeoutSeconds: 9}}]"));
+    let probe = |own: &str| decide(&rules, &pod(&format!(r#"{{"containers":[{{"name":"app"{own}}}]}}"#)));
+    let decision = probe("");
+    assert_eq!(word(&decision), "error");
+    assert!(decision.warnings[0].contains("`readinessProbe` needs one of exec, grpc, httpGet, tcpSocket"));
+    assert_eq!(
+        word(&probe(r#","readinessProbe":{"exec":{"command":["x"]},"timeoutSeconds":9}"#)),
+        "unchanged"
+    );
+}
+
+/// The API server refused the pods that have less time to end than the rule sleeps.
+#[test]
+fn a_hook_sleeps_no_longer_than_the_pod_may_take_to_end() {
+    let hook = "lifecycle: {preStop: {sleep: {seconds: 20}}}";
+    for part in [
+        format!("containerPatches: [{{select: {{all: true}}, {hook}}}]"),
+        format!("sidecars: [{{name: s, image: s, mode: regular, {hook}}}]"),
+    ] {
+        let rules = rules(&rule("r", &part));
+        let outcome = |grace: &str| {
+            word(&decide(&rules, &pod(&format!(r#"{{{grace}"containers":[{{"name":"app"}}]}}"#))))
+        };
+        assert_eq!(outcome(""), "applied");
+        assert_eq!(outcome(r#""terminationGracePeriodSeconds":20,"#), "applied");
+        assert_eq!(outcome(r#""terminationGracePeriodSeconds":19,"#), "error");
+    }
+    let both = rule(
+        "r",
+        &format!(
+            "pod: {{spec: {{terminationGracePeriodSeconds: 40, onConflict: override}}}}\ncontainerPatches: [{{select: {{all: true}}, {hook}}}]"
+        ),
+    );
+    let short = pod(r#"{"terminationGracePeriodSeconds":5,"containers":[{"name":"app"}]}"#);
+    assert_eq!(word(&decide(&rules(&both), &short)), "applied");
+}
+
+/// The API server refused pods with resources of their own, which a sidecar exceeded.
+#[test]
+fn containers_stay_within_the_resources_of_the_pod() {
+    let sidecar = |mode: &str| {
+        format!(
+            "sidecars: [{{name: s, image: s, mode: {mode}, resources: {{requests: {{cpu: 100m}}, limits: {{cpu: 1, memory: 1Gi}}}}}}]"
+        )
+    };
+    let init =
+        "initContainers: [{name: s, image: s, resources: {requests: {cpu: 100m}, limits: {memory: 1Gi}}}]";
+    let block = "containerPatches: [{select: {all: true}, resources: {limits: {memory: 1Gi}}}]";
+    let (native, regular) = (sidecar("native"), sidecar("regular"));
+    for (lines, of_pod, expected) in [
+        (&*native, r#"{"requests":{"cpu":"500m"}}"#, "error"),
+        (&*regular, r#"{"requests":{"cpu":"500m"}}"#, "error"),
+        (&*native, r#"{"requests":{"cpu":"550m"}}"#, "applied"),
+        // It ends before the others start.
+        (init, r#"{"requests":{"cpu":"500m"}}"#, "applied"),
+        (init, r#"{"requests":{"cpu":"50m"}}"#, "error"),
+        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "error"),
+        (&*native, r#"{"limits":{"cpu":"1","memory":"2Gi"}}"#, "applied"),
+        // Without a request, the limit counts.
+        (&*native, r#"{"requests":{"memory":"512Mi"}}"#, "error"),
+        (block, r#"{"limits":{"memory":"512Mi"}}"#, "error"),
+        (block, r#"{"limits":{"memory":"1024Mi"}}"#, "applied"),
+        (block, "null", "applied"),
+    ] {
+        let spec = format!(
+            r#"{{"resources":{of_pod},"containers":[{{"name":"app","resources":{{"requests":{{"cpu":"450m"}}}}}}]}}"#
+        );
+        assert_eq!(outcome(lines, &spec), expected, "{lines} {of_pod}");
+    }
+    let of_pod = "pod: {spec: {resources: {limits: {memory: 1Gi}}}}";
+    let spec = r#"{"containers":[{"name":"app","resources":{"limits":{"memory":"2Gi"}}}]}"#;
+    assert_eq!(outcome(of_pod, spec), "error");
+}

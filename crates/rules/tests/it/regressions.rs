@@ -316,3 +316,30 @@ fn positions_are_not_restored_for_a_rule_that_is_not_applied() {
     assert_eq!(words(&decide(&both, &web)), ["match_condition_false", "applied"]);
     assert_eq!(names(&result(&both, &web)["spec"]["containers"]), ["a", "b"]);
 }
+
+/// The API server refuses a file beside another type than `Localhost`.
+#[test]
+fn a_profile_is_one_value() {
+    let profile = |on_conflict: &str, wanted: &str, found: &str| {
+        let spec = format!(
+            "{on_conflict}pod: {{spec: {{securityContext: {{seccompProfile: {wanted}}}}}}}\ncontainerPatches: [{{select: {{all: true}}, securityContext: {{appArmorProfile: {wanted}}}}}]"
+        );
+        let pod = pod(&format!(
+            r#"{{"securityContext":{{"seccompProfile":{found}}},"containers":[{{"name":"app","securityContext":{{"appArmorProfile":{found}}}}}]}}"#
+        ));
+        let result = result(&rules(&rule("r", &spec)), &pod);
+        let (of_pod, of_container) = (
+            result["spec"]["securityContext"]["seccompProfile"].clone(),
+            result["spec"]["containers"][0]["securityContext"]["appArmorProfile"].clone(),
+        );
+        assert_eq!(of_pod, of_container);
+        of_pod
+    };
+    let (localhost, default) =
+        (r#"{"type":"Localhost","localhostProfile":"a.json"}"#, r#"{"type":"RuntimeDefault"}"#);
+    let as_value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    for (wanted, found) in [(localhost, default), (default, localhost)] {
+        assert_eq!(profile("", wanted, found), as_value(found));
+        assert_eq!(profile("onConflict: override\n", wanted, found), as_value(wanted));
+    }
+}

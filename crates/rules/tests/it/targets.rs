@@ -143,3 +143,22 @@ fn labels_of_a_template_that_rules_read_are_not_written() {
     assert_eq!(codes("targets: [deployments]\npod: {labels: {app: db}}"), ["VST0123"]);
     assert!(codes("targets: [deployments]\nmetadataOf: workload\npod: {labels: {app: db}}").is_empty());
 }
+
+/// The controller replaced the rule's volume by the claim, so that a sidecar wrote into the user's data.
+#[test]
+fn a_volume_that_a_claim_template_replaces_is_a_conflict() {
+    let spec = "targets: [statefulsets]\nvolumes: [{name: data, emptyDir: {}}]\nsidecars: [{name: s, image: s, volumeMounts: [{name: data, mountPath: /data}]}]";
+    let object = r#"{"metadata":{"name":"db"},"spec":{"volumeClaimTemplates":[{"metadata":{"name":"data"}}],"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}}}"#;
+    let decide = |spec: &str| {
+        let subject = Subject::new(object, Resource::StatefulSets, Verb::Create, "a");
+        rules(&rule("r", spec)).evaluate(&subject).unwrap()
+    };
+    let decision = decide(spec);
+    assert_eq!(word(&decision), "conflict");
+    assert!(decision.warnings[0].contains("volume `data` exists already, from a claim template"));
+    assert_eq!(word(&decide(&format!("onConflict: override\n{spec}"))), "conflict");
+    // With `keep`, the sidecar mounts the claim.
+    let kept = decide(&spec.replace("emptyDir: {}", "emptyDir: {}, onConflict: keep"));
+    assert_eq!(word(&kept), "applied");
+    assert!(!kept.patch().to_json().contains("emptyDir"));
+}
