@@ -180,7 +180,7 @@ impl LeafFacts {
 }
 
 impl Configuration {
-    /// Whether reading it is forbidden and it was never read.
+    /// Whether reading it is forbidden, and it was never read or may have changed since.
     pub(super) fn is_hidden(&self) -> bool {
         self.denied && self.read == Moment(0)
     }
