@@ -162,7 +162,9 @@ impl Shared {
             return None;
         }
         let object = self.folder.display().to_string();
-        self.warnings.warn(&format!("the certificate in {object} cannot be taken: {reason}"));
+        let outcome =
+            if outcome.is_presented { "is presented, but clients may refuse it" } else { "is not taken" };
+        self.warnings.warn(&format!("the certificate in {object} {outcome}: {reason}"));
         let is_new = state.counted.as_ref() != Some(reason);
         state.counted = Some(reason.clone());
         is_new.then(|| IdentityEvent::Failed { object, reason: reason.clone() })

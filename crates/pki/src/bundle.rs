@@ -1,5 +1,5 @@
-//! Reads a CA bundle as Go does: blocks that hold no certificate are passed over. A bundle in which a block begins on the line where
-//! another ends is reported, since Go would not read it.
+//! Reads a CA bundle as Go does: blocks that hold no certificate are passed over, and so are two blocks of which one begins on the line
+//! where the other ends.
 
 use std::collections::BTreeMap;
 
@@ -69,11 +69,40 @@ pub(crate) fn fits(der: &CertificateDer<'_>) -> bool {
 /// Every certificate of the text. As Go's `AppendCertsFromPEM`, text between blocks, blocks of other kinds and broken
 /// blocks are passed over.
 pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, VerifyError> {
-    if pem.lines().any(|line| line.contains("-----END ") && line.contains("-----BEGIN ")) {
-        return Err(VerifyError::JoinedBundle);
+    let mut certificates = Vec::new();
+    // The kind of the block that has begun, and its base64.
+    let mut block: Option<(&str, String)> = None;
+    for line in pem.split('\n').map(|line| line.trim_end_matches(['\r', ' ', '\t'])) {
+        if let Some(kind) = line.strip_prefix("-----END ") {
+            let ended = block.take().filter(|(begun, _)| kind.strip_suffix("-----") == Some(*begun));
+            certificates.extend(ended.and_then(|(kind, base64)| decode(kind, &base64)));
+        }
+        if line.contains("-----BEGIN ") {
+            // Go reads no block that begins within a line.
+            let kind = line.strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
+            block = kind.map(|kind| (kind, String::new()));
+        } else if let Some((_, base64)) = &mut block {
+            base64.extend(line.chars().filter(|character| !matches!(character, ' ' | '\t')));
+        }
     }
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().collect();
-    if certificates.is_empty() { Err(VerifyError::EmptyBundle) } else { Ok(certificates) }
+    match certificates.is_empty() {
+        false => Ok(certificates),
+        true if is_joined(pem) => Err(VerifyError::JoinedBundle),
+        true => Err(VerifyError::EmptyBundle),
+    }
+}
+
+/// Whether a block begins on the line where another ends; Go reads neither.
+pub(crate) fn is_joined(pem: &str) -> bool {
+    pem.lines().any(|line| line.starts_with("-----END ") && line.contains("-----BEGIN "))
+}
+
+fn decode(kind: &str, base64: &str) -> Option<CertificateDer<'static>> {
+    if kind != "CERTIFICATE" {
+        return None;
+    }
+    let block = format!("-----BEGIN {kind}-----\n{base64}\n-----END {kind}-----\n");
+    CertificateDer::from_pem_slice(block.as_bytes()).ok()
 }
 
 /// One certificate in PEM, ending in a line break.

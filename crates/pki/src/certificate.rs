@@ -4,9 +4,11 @@ mod constraint;
 mod facts;
 
 use rcgen::{DistinguishedName, DnType, DnValue};
-use rustls_pki_types::{CertificateDer, UnixTime};
+use rustls_pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};
+use webpki::{ALL_VERIFICATION_ALGS, RawPublicKeyEntity};
 use x509_cert::Certificate as X509;
-use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
+use x509_cert::certificate::Version;
+use x509_cert::der::asn1::{AnyRef, Ia5StringRef, PrintableStringRef, Utf8StringRef};
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
@@ -35,26 +37,67 @@ impl Certificate {
     /// Whether Go takes it as the root of a server's chain now. (`x509.Certificate.isValid` and `CheckSignatureFrom`;
     /// webpki trusts an anchor without looking.)
     pub(crate) fn check_root(&self, now: UnixTime) -> Result<(), VerifyError> {
-        let which = "CA certificate";
-        if now < self.not_before() {
-            return Err(VerifyError::NotYetValid { which, not_before: self.not_before() });
-        }
-        if now > self.not_after() {
-            return Err(VerifyError::Expired { which, not_after: self.not_after() });
-        }
+        self.check_dates("CA certificate", now)?;
         let certificate = self.0.tbs_certificate();
-        let authority = certificate
-            .get_extension::<BasicConstraints>()
-            .is_ok_and(|found| found.is_some_and(|(_, constraints)| constraints.ca));
-        let signs = certificate
-            .get_extension::<KeyUsage>()
-            .is_ok_and(|found| found.is_none_or(|(_, usage)| usage.key_cert_sign()));
-        let for_servers = certificate.get_extension::<ExtendedKeyUsage>().is_ok_and(|found| {
+        let constraints = certificate.get_extension::<BasicConstraints>();
+        let authority = constraints.is_ok_and(|found| match found {
+            Some((_, constraints)) => constraints.ca,
+            // Certificates of version 1 have no extensions; `openssl x509 -req -signkey` makes such CAs.
+            None => certificate.version() == Version::V1,
+        });
+        if authority && self.signs() && self.is_for_servers() {
+            Ok(())
+        } else {
+            Err(VerifyError::NotAnAuthority)
+        }
+    }
+
+    /// What Go checks of a leaf that is trusted itself: dates and usage.
+    pub(crate) fn check_leaf(&self, now: UnixTime) -> Result<(), VerifyError> {
+        self.check_dates("certificate", now)?;
+        if self.is_for_servers() { Ok(()) } else { Err(VerifyError::Usage) }
+    }
+
+    fn check_dates(&self, which: &'static str, now: UnixTime) -> Result<(), VerifyError> {
+        let (not_before, not_after) = (self.not_before(), self.not_after());
+        if now < not_before {
+            return Err(VerifyError::NotYetValid { which, not_before });
+        }
+        if now > not_after { Err(VerifyError::Expired { which, not_after }) } else { Ok(()) }
+    }
+
+    /// Whether its key usage lets it sign certificates.
+    pub(crate) fn signs(&self) -> bool {
+        let found = self.0.tbs_certificate().get_extension::<KeyUsage>();
+        found.is_ok_and(|found| found.is_none_or(|(_, usage)| usage.key_cert_sign()))
+    }
+
+    fn is_for_servers(&self) -> bool {
+        let found = self.0.tbs_certificate().get_extension::<ExtendedKeyUsage>();
+        found.is_ok_and(|found| {
             found.is_none_or(|(_, ExtendedKeyUsage(usages))| {
                 usages.contains(&SERVER_AUTH) || usages.contains(&ANY_USAGE)
             })
-        });
-        if authority && signs && for_servers { Ok(()) } else { Err(VerifyError::NotAnAuthority) }
+        })
+    }
+
+    /// Whether the signer has the issuer's name, and its key made the signature.
+    pub(crate) fn is_signed_by(&self, signer: &Self) -> bool {
+        self.0.tbs_certificate().issuer() == signer.0.tbs_certificate().subject()
+            && self.signature_fits(signer).is_some_and(|fits| fits)
+    }
+
+    fn signature_fits(&self, signer: &Self) -> Option<bool> {
+        let signed = self.0.tbs_certificate().to_der().ok()?;
+        let algorithm = self.0.signature_algorithm().to_der().ok()?;
+        let algorithm = AnyRef::from_der(&algorithm).ok()?;
+        let key = SubjectPublicKeyInfoDer::from(signer.public_key()?);
+        let key = RawPublicKeyEntity::try_from(&key).ok()?;
+        let signature = self.0.signature().as_bytes()?;
+        let mut algorithms = ALL_VERIFICATION_ALGS
+            .iter()
+            .filter(|candidate| candidate.signature_alg_id().as_ref() == algorithm.value());
+        Some(algorithms.any(|candidate| key.verify_signature(*candidate, &signed, signature).is_ok()))
     }
 
     /// How many CAs may stand between it and the leaf; no limit if absent.

@@ -54,7 +54,7 @@ pub enum VerifyError {
     /// No readable certificate: Go fails with `unable to parse bytes as PEM block`.
     #[error("the CA bundle holds no readable certificate in PEM")]
     EmptyBundle,
-    /// An END and a BEGIN on one line: Go then reads no certificate at all.
+    /// An END and a BEGIN on one line, and no certificate besides the two: Go then reads no certificate at all.
     #[error("two certificates of the CA bundle are joined without a line break between them")]
     JoinedBundle,
     /// No certificate to check.
@@ -87,6 +87,12 @@ pub enum VerifyError {
         "the bundle's certificate is no CA: basic constraints, key usage or extended key usage forbid it"
     )]
     NotAnAuthority,
+    /// An intermediate certificate may not sign others.
+    #[error("an intermediate certificate is no CA: basic constraints or key usage forbid it")]
+    IntermediateNotAnAuthority,
+    /// Clients verify no such signature.
+    #[error("the certificate is signed with an algorithm that clients refuse, such as SHA-1")]
+    SignatureAlgorithm,
     /// No certificate of the bundle signed the chain.
     #[error("the certificate is signed by no CA of the bundle")]
     UnknownAuthority,

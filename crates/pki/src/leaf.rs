@@ -7,7 +7,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use zeroize::Zeroizing;
 
 use crate::certificate::Certificate;
-use crate::{LeafError, VerifyError, bundle, key};
+use crate::{LeafError, bundle, key};
 
 /// A serving certificate and its key, verified when it was made. No `Debug`: it holds a key.
 #[non_exhaustive]
@@ -48,13 +48,15 @@ impl Leaf {
     /// The defect, and the file that has it: nothing readable, a key of another certificate, a certificate
     /// without names or outside its validity.
     pub fn from_pem(chain: &str, key: &str, now: UnixTime) -> Result<Self, LeafError> {
-        let chain = bundle::certificates(chain).map_err(|error| match error {
-            VerifyError::JoinedBundle => LeafError::JoinedCertificates,
-            _ if chain.contains("PRIVATE KEY-----") => LeafError::Swapped,
-            _ => LeafError::NoCertificate,
+        if bundle::is_joined(chain) {
+            return Err(LeafError::JoinedCertificates);
+        }
+        let chain = bundle::certificates(chain).map_err(|_| match chain.contains("PRIVATE KEY-----") {
+            true => LeafError::Swapped,
+            false => LeafError::NoCertificate,
         })?;
         let all: Option<Vec<_>> = chain.iter().map(Certificate::read).collect();
-        let Some([leaf, ..]) = all.as_deref() else {
+        let Some([leaf, intermediates @ ..]) = all.as_deref() else {
             return Err(LeafError::NoCertificate);
         };
         let (not_before, not_after) = (leaf.not_before(), leaf.not_after());
@@ -62,9 +64,11 @@ impl Leaf {
             return Err(LeafError::EncryptedKey);
         }
         let key = key::read(key).ok_or(LeafError::NoKey)?;
-        let pair = key::pair(&key).ok_or(LeafError::NoKey)?;
-        if Some(pair.subject_public_key_info()) != leaf.public_key() {
-            return Err(LeafError::Mismatch);
+        let pair = key::pair(&key).ok_or(LeafError::KeyKind)?;
+        let public_key = Some(pair.subject_public_key_info());
+        if public_key != leaf.public_key() {
+            let is_later = intermediates.iter().any(|certificate| certificate.public_key() == public_key);
+            return Err(if is_later { LeafError::Order } else { LeafError::Mismatch });
         }
         if now < not_before {
             return Err(LeafError::NotYetValid { not_before });

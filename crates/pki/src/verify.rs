@@ -1,7 +1,12 @@
 //! Would kube-apiserver accept this certificate?
 
+mod authority_as_leaf;
+
 use rustls_pki_types::{CertificateDer, ServerName, TrustAnchor, UnixTime};
-use webpki::{ALL_VERIFICATION_ALGS, EndEntityCert, Error, KeyUsage, VerifiedPath, anchor_from_trusted_cert};
+use webpki::{
+    ALL_VERIFICATION_ALGS, EndEntityCert, Error, ExtendedKeyUsageValidator, KeyPurposeId, KeyPurposeIdIter,
+    VerifiedPath, anchor_from_trusted_cert,
+};
 
 use crate::certificate::Certificate;
 use crate::{VerifyError, bundle};
@@ -10,8 +15,8 @@ use crate::{VerifyError, bundle};
 /// of every certificate including the root, signatures, path length, usage, and each of the names, which must be among
 /// the subject alternative names.
 ///
-/// The bundle may hold several certificates and text between them. One check is stricter than Go's: a leaf that is itself
-/// in the bundle is refused unless a CA of the bundle signed it.
+/// The bundle may hold several certificates and text between them. A leaf that is itself in the bundle needs no signer, and a leaf
+/// may be a CA, as `openssl req -x509` makes it.
 ///
 /// # Errors
 /// The first check that fails, in the order of a client.
@@ -22,22 +27,42 @@ pub fn verify(
     now: UnixTime,
 ) -> Result<(), VerifyError> {
     let bundle = bundle::certificates(bundle)?;
-    let roots = Roots::of(&bundle, now)?;
-    let (leaf, intermediates) = chain.split_first().ok_or(VerifyError::EmptyChain)?;
-    let leaf = EndEntityCert::try_from(leaf).map_err(|_| VerifyError::Unreadable { position: 1 })?;
+    let (first, intermediates) = chain.split_first().ok_or(VerifyError::EmptyChain)?;
+    let unreadable = VerifyError::Unreadable { position: 1 };
+    let leaf = EndEntityCert::try_from(first).map_err(|_| unreadable.clone())?;
+    if bundle.iter().any(|trusted| trusted == first) {
+        Certificate::read(first).ok_or(unreadable)?.check_leaf(now)?;
+    } else {
+        verify_signers(&bundle, &leaf, first, intermediates, now)?;
+    }
+    names.iter().try_for_each(|name| check_name(&leaf, name.as_ref()))
+}
 
+fn verify_signers(
+    bundle: &[CertificateDer<'_>],
+    leaf: &EndEntityCert<'_>,
+    first: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    now: UnixTime,
+) -> Result<(), VerifyError> {
+    let roots = Roots::of(bundle, now)?;
     let check_path = |path: &VerifiedPath<'_>| roots.check_path(path);
-    leaf.verify_for_usage(
+    let verified = leaf.verify_for_usage(
         ALL_VERIFICATION_ALGS,
         &roots.anchors,
         intermediates,
         now,
-        KeyUsage::server_auth(),
+        ForServers,
         None,
         Some(&check_path),
-    )
-    .map_err(|error| roots.explain(error))?;
-    names.iter().try_for_each(|name| check_name(&leaf, name.as_ref()))
+    );
+    match verified {
+        Ok(_) => Ok(()),
+        // webpki refuses every leaf that is a CA, and Go does not care.
+        Err(Error::CaUsedAsEndEntity) => authority_as_leaf::verify(bundle, first, intermediates, now)
+            .map_err(|error| roots.left_out.clone().unwrap_or(error)),
+        Err(error) => Err(roots.explain(error)),
+    }
 }
 
 /// The certificates of the bundle that Go would take as a root now.
@@ -71,9 +96,13 @@ impl<'a> Roots<'a> {
         Ok(roots)
     }
 
-    /// webpki counts CAs against the limits of intermediates, not against the root's.
+    /// webpki counts CAs against the limits of intermediates, not against the root's, and reads no key usage.
     fn check_path(&self, path: &VerifiedPath<'_>) -> Result<(), Error> {
         let used = path.anchor();
+        let signs = |der| Certificate::read(&der).is_none_or(|certificate| certificate.signs());
+        if !path.intermediate_certificates().all(|intermediate| signs(intermediate.der())) {
+            return Err(Error::EndEntityUsedAsCa);
+        }
         let intermediates = path.intermediate_certificates().count();
         let fits = self.anchors.iter().zip(&self.path_lengths).any(|(anchor, limit)| {
             anchor == used && limit.is_none_or(|limit| intermediates <= usize::from(limit))
@@ -86,12 +115,35 @@ impl<'a> Roots<'a> {
         match error {
             Error::CertExpired { not_after, .. } => VerifyError::Expired { which, not_after },
             Error::CertNotValidYet { not_before, .. } => VerifyError::NotYetValid { which, not_before },
-            Error::UnknownIssuer | Error::InvalidSignatureForPublicKey => {
+            // A root of the right name with another kind of key did not sign either.
+            Error::UnknownIssuer
+            | Error::InvalidSignatureForPublicKey
+            | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
                 self.left_out.clone().unwrap_or(VerifyError::UnknownAuthority)
             }
+            Error::UnsupportedSignatureAlgorithmContext(_) => VerifyError::SignatureAlgorithm,
             Error::PathLenConstraintViolated => VerifyError::PathLength,
+            Error::EndEntityUsedAsCa => VerifyError::IntermediateNotAnAuthority,
             Error::RequiredEkuNotFoundContext(_) | Error::EmptyEkuExtension => VerifyError::Usage,
             other => VerifyError::Other(other.to_string()),
+        }
+    }
+}
+
+/// As in Go, a certificate for any usage is for servers too.
+struct ForServers;
+
+impl ExtendedKeyUsageValidator for ForServers {
+    fn validate(&self, usages: KeyPurposeIdIter<'_, '_>) -> Result<(), Error> {
+        let accepted = [[0x2b, 6, 1, 5, 5, 7, 3, 1].as_slice(), &[0x55, 0x1d, 0x25, 0]];
+        let usages = usages.collect::<Result<Vec<_>, _>>()?;
+        let is_accepted =
+            |usage: &KeyPurposeId<'_>| accepted.iter().any(|accepted| KeyPurposeId::new(accepted) == *usage);
+        // There is no usage where the extension is absent.
+        if usages.is_empty() || usages.iter().any(is_accepted) {
+            Ok(())
+        } else {
+            Err(Error::EmptyEkuExtension)
         }
     }
 }

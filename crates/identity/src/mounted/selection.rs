@@ -33,6 +33,8 @@ pub(super) struct Pair {
 pub(super) struct Outcome {
     pub(super) adopted: Option<Pair>,
     pub(super) problem: Option<String>,
+    /// The files have the pair that is presented now, or is adopted.
+    pub(super) is_presented: bool,
     /// The files are unchanged since the read before, so they are not being written now.
     pub(super) is_settled: bool,
 }
@@ -53,7 +55,8 @@ impl Selection {
         if known && let Some(presented) = presented {
             let end = expired.then(|| format!("{} has expired", files.certificate));
             self.last = Some(content);
-            return Outcome { problem: end.or_else(|| presented.refusal.clone()), is_settled, adopted: None };
+            let problem = end.or_else(|| presented.refusal.clone());
+            return Outcome { adopted: None, problem, is_presented: true, is_settled };
         }
         let found = match &content {
             Ok(content) => check_pair(content, files, name, now),
@@ -72,7 +75,8 @@ impl Selection {
             self.adopted = content.as_ref().ok().cloned();
         }
         self.last = Some(content);
-        Outcome { adopted, problem, is_settled }
+        let is_presented = adopted.is_some();
+        Outcome { adopted, problem, is_presented, is_settled }
     }
 }
 
@@ -91,7 +95,7 @@ fn check_pair(
     let none: [&str; 0] = [];
     let verified = bundle.map_or(Ok(()), |bundle| verify(bundle, &leaf.chain, &none, now));
     let refusal = match (verified, name) {
-        (Err(error), _) => Some(format!("{authority} did not sign {certificate}: {error}")),
+        (Err(error), _) => Some(format!("clients that trust {authority} refuse {certificate}: {error}")),
         (Ok(()), Some(name)) if !leaf.serves(name) => {
             Some(format!("{certificate} is not for `{name}`; it names {}", leaf.names.join(", ")))
         }

@@ -285,3 +285,19 @@ async fn a_dropped_source_stops_reading_its_files() {
     drop(Mounted::start(folder.path(), &settings(&events)).unwrap());
     until("its task has ended", || Arc::strong_count(&events) == 1).await;
 }
+
+/// The folder of a `genSelfSignedCert` of a Helm chart, or of a SelfSigned issuer of cert-manager: clients trust the certificate itself.
+/// The comment is that of a CA bundle in Latin-1.
+#[tokio::test]
+async fn a_certificate_that_is_trusted_itself_and_a_comment_in_latin_1_are_no_problem() {
+    let (folder, events) = (TempDir::new().unwrap(), Arc::<RecordedEvents>::default());
+    let leaf = leaf(&authority());
+    put(folder.path(), "tls.crt", &leaf.chain_pem());
+    put(folder.path(), "tls.key", &leaf.key_pem());
+    fs::write(folder.path().join("ca.crt"), [b"# M\xfcller\n", leaf.chain_pem().as_bytes()].concat())
+        .unwrap();
+    let identity = Mounted::start(folder.path(), &settings(&events)).unwrap();
+    assert!(presents(&identity, &leaf));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(events.failures(), [""; 0]);
+}

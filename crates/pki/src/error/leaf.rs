@@ -35,9 +35,19 @@ pub enum LeafError {
     /// The key file has none.
     #[error("the key file cannot be read: it must be one private key in PEM (PKCS#8, SEC1 or PKCS#1)")]
     NoKey,
+    /// No TLS server here could sign with it.
+    #[error(
+        "the key file's key is of a kind that is not supported: use ECDSA (P-256, P-384, P-521), Ed25519, or RSA from 2048 bits on"
+    )]
+    KeyKind,
     /// The process cannot ask for a passphrase.
     #[error("the key file's key is encrypted: it must be a private key without passphrase")]
     EncryptedKey,
+    /// TLS servers send the certificates in this order.
+    #[error(
+        "the certificate file's first certificate is not the one of the key: the server's must come before its CAs"
+    )]
+    Order,
     /// Half of a new pair beside half of an old one, or two pairs mixed up.
     #[error("the key file's key does not belong to the certificate file's certificate")]
     Mismatch,

@@ -136,7 +136,7 @@ impl Observations {
 }
 
 impl Configuration {
-    /// Whether reading it is forbidden and it was never read.
+    /// Whether reading it is forbidden, and it was never read or may have changed since.
     pub(super) fn is_hidden(&self) -> bool {
         self.denied && self.read == Moment(0)
     }

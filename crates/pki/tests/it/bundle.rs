@@ -56,3 +56,25 @@ fn a_certificate_of_more_than_16_kib_is_passed_over() {
         assert_eq!((read.certificates.len(), read.unreadable), expected);
     }
 }
+
+/// What Go reads of each text: [`verify`](vestibule_pki::verify) and the caBundle of mounted files depend on it.
+#[test]
+fn blocks_are_found_where_go_finds_them() {
+    let (one, two, three) = (authority(), authority(), authority());
+    let (one, two, three) = (one.certificate_pem(), two.certificate_pem(), three.certificate_pem());
+    let joined = |first: &str, second: &str| format!("{}{second}", first.trim_end());
+    for (what, text, expected) in [
+        ("joined behind a readable one", format!("{one}{}", joined(two, three)), 1),
+        ("joined before a readable one", format!("{}{three}", joined(one, two)), 1),
+        ("a comment with both words", format!("# -----END x----- -----BEGIN x-----\n{one}"), 1),
+        ("words after the end", format!("{} x\n{two}", one.trim_end()), 1),
+        ("a block without an end", format!("-----BEGIN CERTIFICATE-----\nMIIB\n{one}"), 1),
+        ("an end of another kind", format!("-----BEGIN CERTIFICATE-----\nMIIB\n-----END X-----\n{one}"), 1),
+        ("tabs and spaces at the ends of lines", one.replace('\n', " \t\r\n"), 1),
+        ("an indented block", one.replace('\n', "\n  "), 0),
+        ("a byte order mark", format!("\u{feff}{one}{two}"), 1),
+        ("a header", one.replacen("-----\n", "-----\nkind: CA\n\n", 1), 0),
+    ] {
+        assert_eq!(Bundle::read(text.as_bytes()).certificates.len(), expected, "{what}");
+    }
+}

@@ -53,6 +53,9 @@ fn errors_name_the_wrong_file() {
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     assert_eq!(error(&chain, &encrypted), LeafError::EncryptedKey);
     assert_eq!(error(&other, &key), LeafError::Mismatch);
+    assert_eq!(error(&format!("{other}{chain}"), &key), LeafError::Order);
+    let short = include_str!("leaf/rsa_1024.pem");
+    assert_eq!(error(&chain, short), LeafError::KeyKind);
     for problem in
         [LeafError::NoCertificate, LeafError::Swapped, LeafError::JoinedCertificates, LeafError::NoNames]
     {

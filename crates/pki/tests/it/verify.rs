@@ -1,9 +1,9 @@
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
+    KeyPair, KeyUsagePurpose, NameConstraints, date_time_ymd,
 };
 use rustls_pki_types::CertificateDer;
-use vestibule_pki::{VerifyError, verify};
+use vestibule_pki::{Bundle, VerifyError, verify};
 
 use crate::{DAY, HOUR, NAMES, authority, later, now};
 
@@ -156,4 +156,90 @@ fn a_leaf_serves_until_its_last_second() {
     assert_eq!(check(leaf.not_before), Ok(()));
     assert_eq!(check(leaf.not_after), Ok(()));
     assert!(check(later(HOUR + std::time::Duration::from_secs(1))).is_err());
+}
+
+/// As Go: the signer of a certificate that is trusted itself does not matter, but its usage and dates do.
+#[test]
+fn a_leaf_that_is_in_the_bundle_needs_no_signer() {
+    let signer = root(|_| {});
+    let pem = |chain: &[CertificateDer<'_>]| Bundle::pem(chain);
+    let good = leaf(&signer, |_| {});
+    assert_eq!(verify(&pem(&good), &good, &NAMES, now()), Ok(()));
+    let client =
+        leaf(&signer, |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth]);
+    assert_eq!(verify(&pem(&client), &client, &NAMES, now()), Err(VerifyError::Usage));
+    let expired = leaf(&signer, |params| params.not_after = date_time_ymd(2000, 1, 1));
+    assert!(matches!(verify(&pem(&expired), &expired, &NAMES, now()), Err(VerifyError::Expired { .. })));
+}
+
+/// As `openssl req -x509` makes leaves; Go does not care.
+#[test]
+fn a_leaf_may_be_an_authority() {
+    let confine = |domain: &str| NameConstraints {
+        permitted_subtrees: vec![GeneralSubtree::DnsName(domain.to_owned())],
+        excluded_subtrees: Vec::new(),
+    };
+    let is_ca = |params: &mut CertificateParams| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let signer = root(|_| {});
+    let chain = leaf(&signer, is_ca);
+    assert_eq!(verify(&signer.pem(), &chain, &NAMES, now()), Ok(()));
+    let other = root(|_| {});
+    assert_eq!(verify(&other.pem(), &chain, &NAMES, now()), Err(VerifyError::UnknownAuthority));
+    let confined = root(|params| params.name_constraints = Some(confine("other.svc")));
+    assert!(verify(&confined.pem(), &leaf(&confined, is_ca), &NAMES, now()).is_err());
+    let client = leaf(&signer, |params| {
+        is_ca(params);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    });
+    assert_eq!(verify(&signer.pem(), &client, &NAMES, now()), Err(VerifyError::Usage));
+
+    for (limit, expected) in [(1, Ok(())), (0, Err(VerifyError::UnknownAuthority))] {
+        let root = root(|params| params.is_ca = IsCa::Ca(BasicConstraints::Constrained(limit)));
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.distinguished_name.push(rcgen::DnType::CommonName, "between");
+        let between = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+        let mut chain = leaf(&between, is_ca);
+        chain.push(between.der().clone());
+        assert_eq!(verify(&root.pem(), &chain, &NAMES, now()), expected);
+        chain.pop();
+        assert_eq!(verify(&root.pem(), &chain, &NAMES, now()), Err(VerifyError::UnknownAuthority));
+    }
+}
+
+#[test]
+fn an_intermediate_must_be_allowed_to_sign() {
+    let root = root(|_| {});
+    let changes: [fn(&mut CertificateParams); 2] = [
+        |params| params.is_ca = IsCa::ExplicitNoCa,
+        |params| params.key_usages = vec![KeyUsagePurpose::DigitalSignature],
+    ];
+    for change in changes {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        change(&mut params);
+        params.distinguished_name.push(rcgen::DnType::CommonName, "between");
+        let between = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), &root).unwrap();
+        let mut chain = leaf(&between, |_| {});
+        chain.push(between.der().clone());
+        let error = verify(&root.pem(), &chain, &NAMES, now());
+        assert_eq!(error, Err(VerifyError::IntermediateNotAnAuthority));
+    }
+}
+
+/// `openssl x509 -req -signkey` of OpenSSL 1.1 and 3.0 makes such a CA; rcgen makes none.
+#[test]
+fn a_root_of_version_1_is_a_ca() {
+    let pem = include_str!("verify/version_1.pem");
+    let (root, leaf) = pem.split_at(pem.rfind("-----BEGIN ").unwrap());
+    let chain: Vec<_> = Bundle::read(leaf.as_bytes()).certificates.into_values().collect();
+    let now = rustls_pki_types::UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_830_000_000));
+    assert_eq!(verify(root, &chain, &["hooks.demo.svc"], now), Ok(()));
+}
+
+#[test]
+fn a_certificate_for_any_usage_is_for_servers() {
+    let root = root(|_| {});
+    let any = leaf(&root, |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any]);
+    assert_eq!(verify(&root.pem(), &any, &NAMES, now()), Ok(()));
 }

@@ -34,10 +34,27 @@ impl Recorder {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A certificate of an odd form (version 1, say) is not reason enough to know less about it.
-    fn lenient(outcome: Result<HandshakeSignatureValid, Error>) -> Result<HandshakeSignatureValid, Error> {
+    /// A certificate of an odd form (version 1, say) is not reason enough to know less about it. Signatures of RSA keys below
+    /// 2048 bits cannot be verified here; Go verifies them.
+    fn lenient(
+        signed: &DigitallySignedStruct,
+        outcome: Result<HandshakeSignatureValid, Error>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        use SignatureScheme as Scheme;
+
+        let is_rsa = matches!(
+            signed.scheme,
+            Scheme::RSA_PSS_SHA256
+                | Scheme::RSA_PSS_SHA384
+                | Scheme::RSA_PSS_SHA512
+                | Scheme::RSA_PKCS1_SHA256
+                | Scheme::RSA_PKCS1_SHA384
+                | Scheme::RSA_PKCS1_SHA512
+        );
+        // A signature is as long as the RSA key.
+        let is_short_rsa = is_rsa && signed.signature().len() < 2048 / 8;
         match outcome {
-            Err(Error::InvalidCertificate(CertificateError::BadSignature)) => outcome,
+            Err(Error::InvalidCertificate(CertificateError::BadSignature)) if !is_short_rsa => outcome,
             _ => Ok(HandshakeSignatureValid::assertion()),
         }
     }
@@ -63,7 +80,7 @@ impl ServerCertVerifier for Recorder {
         leaf: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Self::lenient(verify_tls12_signature(message, leaf, signed, &self.algorithms))
+        Self::lenient(signed, verify_tls12_signature(message, leaf, signed, &self.algorithms))
     }
 
     fn verify_tls13_signature(
@@ -72,7 +89,7 @@ impl ServerCertVerifier for Recorder {
         leaf: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Self::lenient(verify_tls13_signature(message, leaf, signed, &self.algorithms))
+        Self::lenient(signed, verify_tls13_signature(message, leaf, signed, &self.algorithms))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -55,6 +55,12 @@ fn texts_of_go_equal_a_go_clients() {
         match ours {
             None => assert_eq!(verdict, "", "{}", case.what),
             Some(Some(ours)) if detailed => assert!(verdict.starts_with(&ours), "{}: {verdict}", case.what),
+            // Words that are not known to the letter are left out.
+            Some(None) => assert!(
+                verdict.starts_with("tls: failed to verify certificate: "),
+                "{}: {verdict}",
+                case.what
+            ),
             Some(ours) => assert_eq!(Some(verdict), ours, "{}", case.what),
         }
     }

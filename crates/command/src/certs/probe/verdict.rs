@@ -31,6 +31,9 @@ impl Verification<'_> {
     /// Every error; the first is the one that Go reports.
     pub(super) fn refusals(&self) -> Vec<Refusal> {
         let Some(leaf) = self.presented.first() else {
+            if !self.chain.is_empty() {
+                return vec![unreadable()];
+            }
             return vec![Refusal::new(
                 "other",
                 "the server presented no certificate",
@@ -85,11 +88,6 @@ impl Verification<'_> {
     fn signer(&self, leaf: &CertificateFacts) -> Option<Refusal> {
         let none: &[&str] = &[];
         let error = vestibule_pki::verify(self.bundle, self.chain, none, self.now).err()?;
-        // Go trusts every certificate of the bundle, whatever its signer.
-        let stored = Bundle::read(self.bundle.as_bytes()).certificates;
-        if self.chain.first().is_some_and(|leaf| stored.values().any(|root| root == leaf)) {
-            return None;
-        }
         Some(match error {
             VerifyError::EmptyBundle if self.bundle.is_empty() => Refusal::new(
                 "empty_bundle",
@@ -141,6 +139,19 @@ impl Verification<'_> {
                 "one name outside the CA's name constraints spoils the whole certificate: leave it out, or make a CA without them",
                 "x509: a root or intermediate certificate is not authorized to sign for this name",
             ),
+            VerifyError::Unreadable { .. } => unreadable(),
+            VerifyError::IntermediateNotAnAuthority => Refusal::new(
+                "not_an_authority",
+                error.to_string(),
+                "an intermediate CA needs basicConstraints CA:TRUE and, where there is a key usage, keyCertSign",
+                "",
+            ),
+            VerifyError::SignatureAlgorithm => Refusal::new(
+                "signature_algorithm",
+                error.to_string(),
+                "sign the certificate anew, with SHA-256 or longer",
+                "",
+            ),
             other => Refusal::new("other", other.to_string(), "the certificate must be made anew", ""),
         })
     }
@@ -179,9 +190,14 @@ impl Verification<'_> {
         let issuer = self.presented.last().map(|top| top.issuer.as_str()).unwrap_or_default();
         let Some(root) = self.namesake() else {
             let roots: Vec<_> = self.roots.iter().map(|root| root.subject.as_str()).collect();
+            // Two certificates on one line are such blocks.
+            let unreadable = match Bundle::read(self.bundle.as_bytes()).unreadable {
+                0 => String::new(),
+                blocks => format!("; the API server cannot read {blocks} more blocks of it"),
+            };
             return Refusal::new(
                 "unknown_authority",
-                format!("signed by {issuer}; the bundle holds {}", roots.join("; ")),
+                format!("signed by {issuer}; the bundle holds {}{unreadable}", roots.join("; ")),
                 "put the CA that signed the certificate into the bundle, or present a certificate that this CA signed",
                 UNKNOWN,
             );
@@ -225,6 +241,15 @@ impl Verification<'_> {
     fn is_concerned(&self, wrong: impl Fn(&CertificateFacts) -> bool) -> bool {
         self.namesake().is_some_and(wrong)
     }
+}
+
+fn unreadable() -> Refusal {
+    Refusal::new(
+        "unreadable",
+        "the certificate that the server presented cannot be read: a field or a critical extension of it is not understood",
+        "the certificate must be made anew",
+        "",
+    )
 }
 
 /// Go tries the certificates with the right name, and reports the first that does not fit.

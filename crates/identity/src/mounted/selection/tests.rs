@@ -124,7 +124,7 @@ fn a_pair_that_may_be_refused_is_used_only_without_a_better_one() {
     folder.read(Ok(&good), day(0));
     assert_eq!(folder.read(Ok(&unvouched), day(5)), (false, None));
     let (adopted, problem) = folder.read(Ok(&unvouched), day(5));
-    assert!(!adopted && problem.unwrap().starts_with("ca.crt did not sign tls.crt: "));
+    assert!(!adopted && problem.unwrap().starts_with("clients that trust ca.crt refuse tls.crt: "));
     let (adopted, problem) = folder.read(Ok(&unvouched), day(11));
     assert!(adopted && problem.is_some(), "the good one has expired");
     let (adopted, problem) = folder.read(Ok(&unvouched), day(11));

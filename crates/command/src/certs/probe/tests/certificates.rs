@@ -2,7 +2,7 @@
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, GeneralSubtree,
-    IsCa, KeyPair, NameConstraints,
+    IsCa, KeyPair, KeyUsagePurpose, NameConstraints,
 };
 use rustls_pki_types::CertificateDer;
 use time::OffsetDateTime;
@@ -57,12 +57,15 @@ pub(super) fn cases() -> Vec<Case> {
     };
     let joined = format!("{}{}", ca.pem().trim_end(), other.pem());
     let both = format!("# the old\n{}\n# the new\n{}", other.pem(), ca.pem());
-    let (own, own_pem) = self_signed();
+    let partly_joined = format!("{}{}{}", ca.pem(), other.pem().trim_end(), namesake.pem());
+    let (own, own_pem) = self_signed(ExtendedKeyUsagePurpose::ServerAuth);
+    let (own_for_clients, own_for_clients_pem) = self_signed(ExtendedKeyUsagePurpose::ClientAuth);
     let (plain, plain_root) = signed_by_no_authority();
     vec![
         case("fine", &ca.pem(), leaf(&ca, &good()), None),
         case("two CAs and words", &both, leaf(&ca, &good()), None),
         case("a self-signed certificate that is trusted itself", &own_pem, own, None),
+        case("the same for clients", &own_for_clients_pem, own_for_clients, Some("usage")),
         named("a wildcard", Shape { names: &["*.demo.svc"], ..good() }, NAME, None),
         named("an address", Shape { names: &["127.0.0.1"], ..good() }, "127.0.0.1", None),
         case("an intermediate CA", &ca.pem(), below(&ca, true), None),
@@ -101,10 +104,42 @@ pub(super) fn cases() -> Vec<Case> {
             NAME,
             Some("usage"),
         ),
+        named("for any usage", Shape { usage: ExtendedKeyUsagePurpose::Any, ..good() }, NAME, None),
+        case(
+            "a leaf that is a CA, as `openssl req -x509` makes it",
+            &ca.pem(),
+            leaf_and_authority(&ca, &[]),
+            None,
+        ),
+        case(
+            "the same below a confined intermediate CA",
+            &ca.pem(),
+            leaf_and_authority(&ca, &["demo.svc"]),
+            None,
+        ),
+        case(
+            "an intermediate CA that may sign no certificates",
+            &ca.pem(),
+            below_usage(&ca, KeyUsagePurpose::CrlSign),
+            Some("not_an_authority"),
+        ),
         constrained(),
         path(),
         case("signed by what is no CA", &plain_root, plain, Some("not_an_authority")),
         case("joined", &joined, leaf(&ca, &good()), Some("joined_bundle")),
+        case("joined behind a readable one", &partly_joined, leaf(&ca, &good()), None),
+        case(
+            "words after the end",
+            &format!("{} x\n", ca.pem().trim_end()),
+            leaf(&ca, &good()),
+            Some("empty_bundle"),
+        ),
+        case(
+            "a block without an end before",
+            &format!("-----BEGIN CERTIFICATE-----\nMIIB\n{}", ca.pem()),
+            leaf(&ca, &good()),
+            None,
+        ),
         case("a line break for a bundle", "\n", leaf(&ca, &good()), Some("empty_bundle")),
     ]
 }
@@ -128,12 +163,30 @@ fn path() -> Case {
 }
 
 /// As the usual one line of openssl makes it.
-fn self_signed() -> ((Vec<CertificateDer<'static>>, Vec<u8>), String) {
+fn self_signed(usage: ExtendedKeyUsagePurpose) -> ((Vec<CertificateDer<'static>>, Vec<u8>), String) {
     let mut params = ca_params(NAME, (1, 900), 1);
+    params.extended_key_usages = vec![usage];
     params.subject_alt_names = vec![rcgen::SanType::DnsName(NAME.try_into().unwrap())];
     let key = KeyPair::generate().unwrap();
     let certificate = params.self_signed(&key).unwrap();
     ((vec![certificate.der().clone()], key.serialize_der()), certificate.pem())
+}
+
+/// A leaf with `CA:TRUE`. With domains it is below an intermediate CA that is confined to them.
+fn leaf_and_authority(root: &Authority, domains: &[&str]) -> (Vec<CertificateDer<'static>>, Vec<u8>) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = ca_params("server", (100, 300), 0);
+    params.subject_alt_names = vec![rcgen::SanType::DnsName(NAME.try_into().unwrap())];
+    if domains.is_empty() {
+        return (vec![params.signed_by(&key, root).unwrap().der().clone()], key.serialize_der());
+    }
+    let mut between = ca_params("intermediate CA", (1, 900), 0);
+    let permitted_subtrees =
+        domains.iter().map(|domain| GeneralSubtree::DnsName((*domain).to_owned())).collect();
+    between.name_constraints = Some(NameConstraints { permitted_subtrees, excluded_subtrees: Vec::new() });
+    let between = CertifiedIssuer::signed_by(between, KeyPair::generate().unwrap(), root).unwrap();
+    let chain = vec![params.signed_by(&key, &between).unwrap().der().clone(), between.der().clone()];
+    (chain, key.serialize_der())
 }
 
 fn signed_by_no_authority() -> ((Vec<CertificateDer<'static>>, Vec<u8>), String) {
@@ -141,6 +194,15 @@ fn signed_by_no_authority() -> ((Vec<CertificateDer<'static>>, Vec<u8>), String)
     params.is_ca = IsCa::ExplicitNoCa;
     let ca = Authority::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     (leaf(&ca, &good()), ca.pem())
+}
+
+fn below_usage(root: &Authority, usage: KeyUsagePurpose) -> (Vec<CertificateDer<'static>>, Vec<u8>) {
+    let mut params = ca_params("intermediate CA", (1, 900), 0);
+    params.key_usages = vec![usage];
+    let middle = CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), root).unwrap();
+    let (mut chain, key) = leaf(&middle, &good());
+    chain.push(middle.der().clone());
+    (chain, key)
 }
 
 fn below(root: &Authority, sent: bool) -> (Vec<CertificateDer<'static>>, Vec<u8>) {

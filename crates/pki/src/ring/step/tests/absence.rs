@@ -1,4 +1,4 @@
-//! Configurations that are deleted while others stay.
+//! Configurations that are deleted while others stay, or may not be read for a while.
 
 use super::*;
 
@@ -76,4 +76,21 @@ fn a_configuration_that_is_still_to_come_does_not_make_a_first_start_ready() {
         cluster.pass(60);
     }
     assert_eq!(cluster.seen.leaf, None);
+}
+
+/// An API server that had just started refused every read. The next CA counted as known everywhere at once, and signed on request
+/// before any configuration held it.
+#[test]
+fn a_ca_is_not_held_while_no_configuration_may_be_read() {
+    let mut cluster = Cluster::settled();
+    let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
+    cluster.change(|facts| facts.authorities[1].held = None);
+    cluster.seen.configuration_missed(0);
+    cluster.seen.configurations[0].denied = true;
+    cluster.change(|facts| facts.rotation.asked = 5);
+    for _ in 0..3 {
+        cluster.pass(60);
+    }
+    assert_eq!(cluster.facts().active().unwrap().id, active);
+    assert_eq!(cluster.facts().authority(next).unwrap().held, None, "{:?}", cluster.steps());
 }
