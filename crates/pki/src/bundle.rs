@@ -11,6 +11,9 @@ use crate::VerifyError;
 use crate::certificate::Certificate;
 use crate::ring::CaId;
 
+/// The kind of the PEM blocks of certificates.
+const CERTIFICATE: &str = "CERTIFICATE";
+
 /// No CA comes near; a larger one cannot be carried over into a Secret of 1 MiB.
 const CERTIFICATE_LIMIT: usize = 16 * 1024;
 
@@ -70,18 +73,20 @@ pub(crate) fn fits(der: &CertificateDer<'_>) -> bool {
 /// blocks are passed over.
 pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, VerifyError> {
     let mut certificates = Vec::new();
-    // The kind of the block that has begun, and its base64.
+    // The kind of the block that has begun, and its base64 if it is a certificate: a key is not copied.
     let mut block: Option<(&str, String)> = None;
     for line in pem.split('\n').map(|line| line.trim_end_matches(['\r', ' ', '\t'])) {
         if let Some(kind) = line.strip_prefix("-----END ") {
-            let ended = block.take().filter(|(begun, _)| kind.strip_suffix("-----") == Some(*begun));
-            certificates.extend(ended.and_then(|(kind, base64)| decode(kind, &base64)));
+            let ended = block
+                .take()
+                .filter(|(begun, _)| *begun == CERTIFICATE && kind.strip_suffix("-----") == Some(*begun));
+            certificates.extend(ended.and_then(|(_, base64)| decode(&base64)));
         }
         if line.contains("-----BEGIN ") {
             // Go reads no block that begins within a line.
             let kind = line.strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
             block = kind.map(|kind| (kind, String::new()));
-        } else if let Some((_, base64)) = &mut block {
+        } else if let Some((CERTIFICATE, base64)) = &mut block {
             base64.extend(line.chars().filter(|character| !matches!(character, ' ' | '\t')));
         }
     }
@@ -97,15 +102,12 @@ pub(crate) fn is_joined(pem: &str) -> bool {
     pem.lines().any(|line| line.starts_with("-----END ") && line.contains("-----BEGIN "))
 }
 
-fn decode(kind: &str, base64: &str) -> Option<CertificateDer<'static>> {
-    if kind != "CERTIFICATE" {
-        return None;
-    }
-    let block = format!("-----BEGIN {kind}-----\n{base64}\n-----END {kind}-----\n");
+fn decode(base64: &str) -> Option<CertificateDer<'static>> {
+    let block = format!("-----BEGIN {CERTIFICATE}-----\n{base64}\n-----END {CERTIFICATE}-----\n");
     CertificateDer::from_pem_slice(block.as_bytes()).ok()
 }
 
 /// One certificate in PEM, ending in a line break.
 pub(crate) fn pem(certificate: &CertificateDer<'_>) -> String {
-    encode_string("CERTIFICATE", LineEnding::LF, certificate).unwrap_or_default()
+    encode_string(CERTIFICATE, LineEnding::LF, certificate).unwrap_or_default()
 }

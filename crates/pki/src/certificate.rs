@@ -81,10 +81,13 @@ impl Certificate {
         })
     }
 
+    pub(crate) fn names_as_issuer(&self, signer: &Self) -> bool {
+        self.0.tbs_certificate().issuer() == signer.0.tbs_certificate().subject()
+    }
+
     /// Whether the signer has the issuer's name, and its key made the signature.
     pub(crate) fn is_signed_by(&self, signer: &Self) -> bool {
-        self.0.tbs_certificate().issuer() == signer.0.tbs_certificate().subject()
-            && self.signature_fits(signer).is_some_and(|fits| fits)
+        self.names_as_issuer(signer) && self.signature_fits(signer).is_some_and(|fits| fits)
     }
 
     fn signature_fits(&self, signer: &Self) -> Option<bool> {

@@ -60,7 +60,10 @@ fn verify_signers(
         Ok(_) => Ok(()),
         // webpki refuses every leaf that is a CA, and Go does not care.
         Err(Error::CaUsedAsEndEntity) => authority_as_leaf::verify(bundle, first, intermediates, now)
-            .map_err(|error| roots.left_out.clone().unwrap_or(error)),
+            .map_err(|error| match error {
+                VerifyError::UnknownAuthority => roots.left_out.clone().unwrap_or(error),
+                error => error,
+            }),
         Err(error) => Err(roots.explain(error)),
     }
 }

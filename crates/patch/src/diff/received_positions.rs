@@ -7,19 +7,24 @@ use super::align::identity;
 use crate::view::MAX_RECURSION;
 use crate::{Kind, List, View};
 
-/// Items with a value that is more frequent than this are not compared for its sake, and no item is compared with more items than
-/// twice this number.
+/// Items with a value that is more frequent than this are not compared for its sake. It bounds the items that one item is compared with.
 const MAX_CANDIDATES: usize = 16;
 
 /// For each item of `decoded`, its index in the `received` list, from which a type has decoded it.
 ///
 /// Items are matched by the keys of the list; without keys by a unique `name`; then in their order, if the received item has no other
-/// value of a decoded member; then to an equal item; then to the item with the fewest other values. If no item was left out or has
-/// moved, the rest is matched by the index: a type may normalize values.
+/// value of a decoded member, those with all members first; then to an equal item; then to the item with the fewest other values. If no
+/// item was left out or has moved, the rest is matched by the index: a type may normalize values.
 pub fn received_positions(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let mut matching = Matching::by_key(received, decoded, how);
-    matching.match_in_order();
-    matching.match_equal();
+    if matching.is_complete() {
+        matching.match_in_order(is_part);
+        matching.match_equal();
+    } else {
+        matching.match_in_order(|decoded, received| is_part(decoded, received) && has_all(decoded, received));
+        matching.match_equal();
+        matching.match_in_order(|decoded, received| is_part(decoded, received) && has_any(decoded, received));
+    }
     matching.match_most_alike();
     matching.match_unmoved_by_index();
     matching.positions
@@ -45,16 +50,12 @@ impl<'i, 'v> Matching<'i, 'v> {
     }
 
     /// In a complete list, an item is compared with the one at the same index only. Otherwise items before it may have been left out.
-    fn match_in_order(&mut self) {
+    fn match_in_order(&mut self, fits: impl Fn(View<'v>, View<'v>) -> bool) {
         let Some(left_out) = self.received.len().checked_sub(self.decoded.len()) else { return };
         self.match_each(|this, place, free| {
             let decoded = this.decoded[place];
-            (place..=place + left_out.min(MAX_CANDIDATES)).find(|&position| {
-                let received = this.received[position];
-                free[position]
-                    && is_part(decoded, received)
-                    && (left_out == 0 || have_common(decoded, received))
-            })
+            (place..=place + left_out.min(MAX_CANDIDATES))
+                .find(|&position| free[position] && fits(decoded, this.received[position]))
         });
     }
 
@@ -169,13 +170,15 @@ fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
     }
 }
 
-/// Whether both have a member with one value. Values that are no objects are compared themselves.
-fn have_common(decoded: View<'_>, received: View<'_>) -> bool {
-    if decoded.kind() != Kind::Object {
-        return true;
-    }
-    let is_common = |name: &str, value| received.get(name).is_some_and(|received| is_part(value, received));
-    decoded.entries().iter().any(|(name, value)| is_common(name, *value))
+/// Whether `received` has each member of `decoded`: the type has added none.
+fn has_all(decoded: View<'_>, received: View<'_>) -> bool {
+    decoded.entries().iter().all(|(name, value)| value.is_null() || received.get(name).is_some())
+}
+
+/// Whether `received` has a member of `decoded`, or `decoded` has none.
+fn has_any(decoded: View<'_>, received: View<'_>) -> bool {
+    let members = decoded.entries();
+    members.is_empty() || members.iter().any(|(name, _)| received.get(name).is_some())
 }
 
 /// The number of members with another value in `received`.

@@ -353,4 +353,12 @@ fn items_stay_known_if_the_type_leaves_another_one_out() {
         r#"[{"op":"replace","path":"/plain/2/b","value":9}]"#,
         r#"{"plain":[{"bad":true},{"a":1,"b":1,"u":1},{"a":2,"b":9,"u":2}]}"#,
     );
+    // An item without a member of the decoded one is a poorer match than a later item that has all of them.
+    check(
+        r#"{"plain":[{"a":1,"b":2}]}"#,
+        r#"{"plain":[{"a":1,"b":9}]}"#,
+        r#"{"plain":[{"a":1},{"a":1,"b":2,"u":1}]}"#,
+        r#"[{"op":"replace","path":"/plain/1/b","value":9}]"#,
+        r#"{"plain":[{"a":1},{"a":1,"b":9,"u":1}]}"#,
+    );
 }

@@ -51,6 +51,9 @@ impl Search {
     }
 
     fn is_signed(&self, certificate: &Certificate, signer: &Certificate, depth: usize) -> bool {
+        if !certificate.names_as_issuer(signer) {
+            return false;
+        }
         self.signatures.set(self.signatures.get() + 1);
         self.signatures.get() <= MAX_SIGNATURES
             && signer.path_length().is_none_or(|limit| depth <= usize::from(limit))

@@ -76,9 +76,11 @@ impl Merge<'_, '_, '_, '_> {
         let whole = |number: View<'_>| number.to_json().parse::<i64>().ok();
         let given = self.draft.at(&self.draft.layout.spec.child("terminationGracePeriodSeconds"));
         let grace = given.and_then(whole).unwrap_or(DEFAULT_GRACE);
-        let sleep = present(present(present(value, "preStop")?, "sleep")?, "seconds").and_then(whole)?;
-        (sleep > grace).then(|| {
-            format!("the container would sleep {sleep} s in `preStop`, and the pod has {grace} s to end")
+        ["postStart", "preStop"].into_iter().find_map(|hook| {
+            let sleep = present(present(present(value, hook)?, "sleep")?, "seconds").and_then(whole)?;
+            (sleep > grace).then(|| {
+                format!("the container would sleep {sleep} s in `{hook}`, and the pod has {grace} s to end")
+            })
         })
     }
 }

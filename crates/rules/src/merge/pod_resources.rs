@@ -1,5 +1,5 @@
-//! Resources of the pod as a whole (KEP-2837): the API server refuses a pod whose containers request more, or one of whose containers
-//! has a higher limit. An injected container counts too.
+//! Resources of the pod as a whole (KEP-2837): the API server refuses a pod whose containers request more, or one of whose regular
+//! containers has a higher limit. An injected container counts too.
 
 use vestibule_patch::View;
 
@@ -38,9 +38,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         for (key, limit) in keys("limits") {
             let limit = nanos(limit)?;
             let mut all = self.existing(&self.draft.layout.list("containers"));
-            let mut init = self.existing(&self.draft.layout.list("initContainers"));
             let is_higher = |container: &View<'_>| amount(*container, "limits", &key) > Some(limit);
-            if let Some(container) = all.find(is_higher).or_else(|| init.find(is_higher)) {
+            if let Some(container) = all.find(is_higher) {
                 let name = printable_short(&string_member(container, "name").unwrap_or_default());
                 let key = printable_short(&key);
                 return Some(format!("container `{name}` would have a higher limit of `{key}` than the pod"));

@@ -124,7 +124,9 @@ fn containers_stay_within_the_resources_of_the_pod() {
         // It ends before the others start.
         (init, r#"{"requests":{"cpu":"500m"}}"#, "applied"),
         (init, r#"{"requests":{"cpu":"50m"}}"#, "error"),
-        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "error"),
+        (&*regular, r#"{"limits":{"cpu":"500m"}}"#, "error"),
+        // The API server compares the limits of regular containers only.
+        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "applied"),
         (&*native, r#"{"limits":{"cpu":"1","memory":"2Gi"}}"#, "applied"),
         // Without a request, the limit counts.
         (&*native, r#"{"requests":{"memory":"512Mi"}}"#, "error"),

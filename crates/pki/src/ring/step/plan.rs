@@ -21,7 +21,7 @@ impl StepContext<'_> {
         let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
         let held = unheld.filter_map(|ca| {
             let wait = match ca.state {
-                AuthorityState::Next if self.is_clock_right() && !self.is_blind() => self.policy.hold,
+                AuthorityState::Next if self.is_clock_right() && !self.is_blind(facts) => self.policy.hold,
                 AuthorityState::Active => self.policy.hold_cold,
                 _ => return None,
             };
@@ -50,7 +50,7 @@ impl StepContext<'_> {
             return Some(Action::Report(Blocked::Clock));
         }
         if self.policy.enforces(Rule::P1) && !last_call {
-            let everywhere = !self.is_blind() && self.everywhere_since(next.id, facts).is_some();
+            let everywhere = !self.is_blind(facts) && self.everywhere_since(next.id, facts).is_some();
             if next.held.is_none() || !everywhere {
                 return Some(Action::Report(Blocked::Hold(next.id)));
             }
@@ -61,11 +61,11 @@ impl StepContext<'_> {
         Some(Action::WriteRing(Change::Promote))
     }
 
-    /// Whether no configuration may be read. Rule L2 waits for none of them, but nothing shows that a CA is known anywhere: an API
+    /// Whether rule L2 waits for no configuration, and one may not be read. Nothing shows then that a CA is known anywhere: an API
     /// server that has just started refuses every read until it knows the roles.
-    fn is_blind(&self) -> bool {
-        let configurations = &self.seen.configurations;
-        !configurations.is_empty() && configurations.iter().all(Configuration::is_hidden)
+    fn is_blind(&self, facts: &Facts) -> bool {
+        self.reachable(facts).next().is_none()
+            && self.seen.configurations.iter().any(Configuration::is_hidden)
     }
 
     /// Rule C1 keeps a wrong clock from retiring a CA early. If the machine's own clock also shows that the CA is near its end,

@@ -64,6 +64,7 @@ const fn changed(
     Row { page, begins, expected, changes }
 }
 
+const NO_OBJECTS: &str = "the rules of this run are in ConfigMaps";
 const NO_CONTAINER: &str = "no container runtime runs here";
 const OF_THE_NODE: &str = "it is about the clock of this machine";
 
@@ -93,6 +94,7 @@ pub(super) const ROWS: &[Row] = &[
     row("VestibuleSlow", "kubectl get --raw", Shows("slow.webhook.vestibule.dev")),
     row("VestibuleDenialsJump", "kubectl logs", Shows("web-")),
     row("VestibuleDenialsJump", "kubectl get events", Shows("denied the request")),
+    row("VestibuleDenialsJump", "kubectl get vestibule", LeftOut(NO_OBJECTS)),
     row("VestibuleDenialsJump", "kubectl get configmaps", Shows("manager:")),
     row("VestibuleDenialsJump", "vestibule test", Shows("all as expected")),
     row("VestibuleOverloaded", "sum by", Shows("")),
@@ -103,6 +105,8 @@ pub(super) const ROWS: &[Row] = &[
     row("VestibuleNearLimit", "kubectl debug", LeftOut(NO_CONTAINER)),
     row("VestibuleNearLimit", "vestibule manifests", Shows("cidr: 10.0.0.0/28")),
     row("VestibuleNearLimit", "kubectl scale", Shows("scaled")),
+    row("VestibuleRulesNotReloaded", "kubectl get vestibule", LeftOut(NO_OBJECTS)),
+    row("VestibuleRulesNotReloaded", "kubectl get injection", LeftOut(NO_OBJECTS)),
     row("VestibuleRulesNotReloaded", "kubectl get events", Shows("broken")),
     row("VestibuleRulesNotReloaded", "kubectl logs", Shows("VST")),
     row("VestibuleRulesNotReloaded", "vestibule explain", Shows("VST0101")),
