@@ -70,11 +70,14 @@ impl StepContext<'_> {
     /// for `hold_cold`. A tool that rewrites a configuration all the time must not keep the replica waiting: after watching
     /// for twice `hold_cold` it has seen every version that an API server may still hold.
     fn may_begin(&self, facts: &Facts) -> bool {
-        let quiet = self.policy.hold_cold;
-        let has_watched =
-            self.seen.begun.is_some_and(|begun| self.now.since(begun) >= quiet.saturating_mul(2));
-        let is_quiet = |changed| has_watched || self.now.since(changed) >= quiet;
+        let is_quiet = |changed| self.has_watched() || self.now.since(changed) >= self.policy.hold_cold;
         !self.policy.enforces(Rule::S2)
             || self.reachable(facts).all(|configuration| configuration.changed.is_some_and(is_quiet))
+    }
+
+    /// Whether the replica has watched the configurations, or tried to, for twice `hold_cold`.
+    pub(super) fn has_watched(&self) -> bool {
+        let quiet = self.policy.hold_cold;
+        self.seen.begun.is_some_and(|begun| self.now.since(begun) >= quiet.saturating_mul(2))
     }
 }

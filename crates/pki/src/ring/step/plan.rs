@@ -16,13 +16,16 @@ impl StepContext<'_> {
     }
 
     /// Rule H1 for the next CA, and for the first active CA of a ring. The active CA is held even if the clock is off, so that
-    /// a replica can start with a wrong clock.
+    /// a replica can start with a wrong clock. While nothing shows that a CA is known, the next one waits, and the active one is
+    /// held after a while, so that missing rights do not stop a revocation.
     fn hold(&self, facts: &Facts) -> Option<Action> {
         let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
         let held = unheld.filter_map(|ca| {
             let wait = match ca.state {
                 AuthorityState::Next if self.is_clock_right() && !self.is_blind(facts) => self.policy.hold,
-                AuthorityState::Active => self.policy.hold_cold,
+                AuthorityState::Active if !self.is_blind(facts) || self.has_watched() => {
+                    self.policy.hold_cold
+                }
                 _ => return None,
             };
             let since = self.everywhere_since(ca.id, facts)?;

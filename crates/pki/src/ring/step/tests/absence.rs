@@ -94,3 +94,19 @@ fn a_ca_is_not_held_while_no_configuration_may_be_read() {
     assert_eq!(cluster.facts().active().unwrap().id, active);
     assert_eq!(cluster.facts().authority(next).unwrap().held, None, "{:?}", cluster.steps());
 }
+
+/// A revocation that was asked while an API server refused every read signed with a CA that no configuration had, at once. It goes on
+/// after a while, because the right to read may be missing for good.
+#[test]
+fn a_new_active_ca_signs_after_a_while_if_no_configuration_may_be_read() {
+    let mut cluster = Cluster::settled();
+    let leaf = cluster.seen.leaf.clone();
+    cluster.seen.configuration_missed(0);
+    cluster.seen.configurations[0].denied = true;
+    cluster.change(|facts| facts.revocation.asked = 5);
+    cluster.pass(1);
+    cluster.pass(10);
+    assert_eq!(cluster.seen.leaf, leaf, "{:?}", cluster.log);
+    cluster.pass(60);
+    assert_eq!(cluster.seen.leaf.as_ref().unwrap().issuer, cluster.facts().active().unwrap().id);
+}
