@@ -1,5 +1,4 @@
-//! Reads a CA bundle as Go does: blocks that hold no certificate are passed over, and so are two blocks of which one begins on the line
-//! where the other ends.
+//! Reads a CA bundle as Go does. Go passes over blocks that hold no certificate, and over two blocks without a line break between them.
 
 use std::collections::BTreeMap;
 

@@ -16,8 +16,8 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, Subject
 pub use self::facts::{CertificateFacts, describe};
 use crate::VerifyError;
 
-const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
-const ANY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
+pub(crate) const SERVER_AUTH: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
+pub(crate) const ANY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0");
 
 pub(crate) struct Certificate(X509);
 
@@ -52,7 +52,7 @@ impl Certificate {
         }
     }
 
-    /// What Go checks of a leaf that is trusted itself: dates and usage.
+    /// Go checks the dates and the usage of a leaf that is in the bundle itself, and nothing else.
     pub(crate) fn check_leaf(&self, now: UnixTime) -> Result<(), VerifyError> {
         self.check_dates("certificate", now)?;
         if self.is_for_servers() { Ok(()) } else { Err(VerifyError::Usage) }

@@ -8,7 +8,7 @@ use webpki::{
     VerifiedPath, anchor_from_trusted_cert,
 };
 
-use crate::certificate::Certificate;
+use crate::certificate::{ANY_USAGE, Certificate, SERVER_AUTH};
 use crate::{VerifyError, bundle};
 
 /// Checks a chain as kube-apiserver's TLS client (Go's `crypto/x509`) does when all it knows is the `caBundle`: dates
@@ -138,10 +138,11 @@ struct ForServers;
 
 impl ExtendedKeyUsageValidator for ForServers {
     fn validate(&self, usages: KeyPurposeIdIter<'_, '_>) -> Result<(), Error> {
-        let accepted = [[0x2b, 6, 1, 5, 5, 7, 3, 1].as_slice(), &[0x55, 0x1d, 0x25, 0]];
+        let accepted = [SERVER_AUTH, ANY_USAGE];
         let usages = usages.collect::<Result<Vec<_>, _>>()?;
-        let is_accepted =
-            |usage: &KeyPurposeId<'_>| accepted.iter().any(|accepted| KeyPurposeId::new(accepted) == *usage);
+        let is_accepted = |usage: &KeyPurposeId<'_>| {
+            accepted.iter().any(|accepted| KeyPurposeId::new(accepted.as_bytes()) == *usage)
+        };
         // There is no usage where the extension is absent.
         if usages.is_empty() || usages.iter().any(is_accepted) {
             Ok(())

@@ -18,12 +18,12 @@ const MAX_CANDIDATES: usize = 16;
 pub fn received_positions(received: &[View<'_>], decoded: &[View<'_>], how: List) -> Vec<Option<usize>> {
     let mut matching = Matching::by_key(received, decoded, how);
     if matching.is_complete() {
-        matching.match_in_order(is_part);
+        matching.match_in_order(|_, _| true);
         matching.match_equal();
     } else {
-        matching.match_in_order(|decoded, received| is_part(decoded, received) && has_all(decoded, received));
+        matching.match_in_order(has_all);
         matching.match_equal();
-        matching.match_in_order(|decoded, received| is_part(decoded, received) && has_any(decoded, received));
+        matching.match_in_order(has_any);
     }
     matching.match_most_alike();
     matching.match_unmoved_by_index();
@@ -49,13 +49,16 @@ impl<'i, 'v> Matching<'i, 'v> {
         Self { received, decoded, how, positions }
     }
 
-    /// In a complete list, an item is compared with the one at the same index only. Otherwise items before it may have been left out.
+    /// Matches items that `fits` accepts, and of which no decoded member has another value. In a complete list, an item is compared with
+    /// the one at the same index only. Otherwise items before it may have been left out.
     fn match_in_order(&mut self, fits: impl Fn(View<'v>, View<'v>) -> bool) {
         let Some(left_out) = self.received.len().checked_sub(self.decoded.len()) else { return };
         self.match_each(|this, place, free| {
             let decoded = this.decoded[place];
-            (place..=place + left_out.min(MAX_CANDIDATES))
-                .find(|&position| free[position] && fits(decoded, this.received[position]))
+            (place..=place + left_out.min(MAX_CANDIDATES)).find(|&position| {
+                let received = this.received[position];
+                free[position] && is_part(decoded, received) && fits(decoded, received)
+            })
         });
     }
 
@@ -133,7 +136,7 @@ impl<'i, 'v> Matching<'i, 'v> {
     }
 }
 
-/// What tells an item from the others of its list.
+/// The key of an item: its name, where no schema says which members are the key.
 fn key_of(item: View<'_>, how: List) -> Option<String> {
     match how {
         List::Unknown | List::Atomic => {

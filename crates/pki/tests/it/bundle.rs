@@ -57,7 +57,7 @@ fn a_certificate_of_more_than_16_kib_is_passed_over() {
     }
 }
 
-/// What Go reads of each text: [`verify`](vestibule_pki::verify) and the caBundle of mounted files depend on it.
+/// Go reads these certificates of each text. [`verify`](vestibule_pki::verify) and the caBundle of mounted files depend on it.
 #[test]
 fn blocks_are_found_where_go_finds_them() {
     let (one, two, three) = (authority(), authority(), authority());
