@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The processors of servers and of the client. With one processor they share it.
@@ -104,14 +106,7 @@ impl Process {
 
     /// The processor time of its threads so far.
     pub(crate) fn cpu(&self) -> anyhow::Result<Duration> {
-        let folder = format!("/proc/{}/task", self.child.id());
-        let mut nanos = 0;
-        for task in fs::read_dir(&folder).with_context(|| format!("no {folder}"))? {
-            // A thread may end in between.
-            let Ok(text) = fs::read_to_string(task?.path().join("schedstat")) else { continue };
-            nanos += text.split_whitespace().next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0);
-        }
-        Ok(Duration::from_nanos(nanos))
+        cpu_of(self.child.id())
     }
 
     /// Resident memory and its peak in KiB.
@@ -140,6 +135,16 @@ impl Drop for Process {
     }
 }
 
+/// The processor time of all threads of a process so far. Threads that have ended count: a server's pool of threads shrinks
+/// during a measurement.
+fn cpu_of(process: u32) -> anyhow::Result<Duration> {
+    let clock = clock_getcpuclockid(Pid::from_raw(process.try_into()?));
+    let now = clock
+        .and_then(clock_gettime)
+        .with_context(|| format!("cannot read the CPU time of process {process}"))?;
+    Ok(now.into())
+}
+
 /// The processor time of the calling thread so far.
 pub(crate) fn own_cpu() -> Duration {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
@@ -150,4 +155,24 @@ pub(crate) fn own_cpu() -> Duration {
 /// A loopback address that is free now.
 pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression test: only threads that existed at the time were counted, and a case of the bench took no processor time.
+    #[test]
+    fn threads_that_have_ended_count() {
+        let before = cpu_of(std::process::id()).unwrap();
+        let busy = std::thread::spawn(|| {
+            let mut spent = own_cpu();
+            while spent < Duration::from_millis(20) {
+                spent = own_cpu();
+            }
+            spent
+        });
+        let spent = busy.join().unwrap();
+        assert!(cpu_of(std::process::id()).unwrap() >= before + spent);
+    }
 }
