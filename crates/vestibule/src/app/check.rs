@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vestibule_admission::HookKind;
 
 use super::{App, NamedConversion};
-use crate::registration::name::{is_dns_label, path_problem};
+use crate::registration::name::{DNS_LABEL, is_dns_label, path_problem};
 
 /// All problems of an [`App`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ impl App {
         let mut problems = self.problems.clone();
         problems.extend(self.defaults.problems());
         if !is_dns_label(&self.name) {
-            problems.push(format!("`{}` is no name: use lower-case letters, digits and `-`", self.name));
+            problems.push(format!("`{}` is no name: {DNS_LABEL}", self.name));
         }
         if self.hooks.is_empty() && self.conversions.is_empty() {
             let ways = "`.mutate(..)`, `.validate(..)` or `.convert(..)`";
@@ -85,7 +85,7 @@ impl App {
             if is_dns_label(name) {
                 found.extend(path_problem(&path));
             } else {
-                found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+                found.push(format!("{DNS_LABEL}: the name becomes a path"));
             }
             if !names.insert(name) || !definitions.insert(conversion.described().name()) {
                 found.push(

@@ -56,6 +56,14 @@ fn all_problems_are_reported_together() {
 }
 
 #[test]
+fn a_name_that_is_too_long_is_told_its_limit() {
+    let long = "a".repeat(64);
+    let app = App::new(&*long).mutate(&long, on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
+    let said = problems(&app);
+    assert!(said.len() == 2 && said.iter().all(|problem| problem.contains("1 to 63")), "{said:?}");
+}
+
+#[test]
 fn only_mutating_hooks_of_the_app_have_changing_entries() {
     let entries = Entries::of(["label", "check", "gone"]);
     let app = App::new("demo")
