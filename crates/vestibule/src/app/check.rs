@@ -94,6 +94,23 @@ impl App {
             }
             problems.extend(found.into_iter().map(|problem| format!("conversion `{name}`: {problem}")));
         }
+        problems.extend(self.definitions_given_twice());
         if problems.is_empty() { Ok(()) } else { Err(AppError::new(&self.name, problems)) }
+    }
+
+    /// Of two definitions of one resource, the one that is applied last would remove the conversion and the versions of the other.
+    fn definitions_given_twice(&self) -> Vec<String> {
+        let converted = self.conversions.iter().map(|named| named.conversion.described());
+        let mut printed: BTreeSet<_> =
+            converted.filter(|definition| definition.is_printed()).map(|it| it.name()).collect();
+        let names = self.definitions.iter().map(|it| it.metadata.name.as_deref().unwrap_or_default());
+        let twice = names.filter(|name| !printed.insert(name));
+        twice
+            .map(|name| {
+                format!(
+                    "the definition of `{name}` is there twice: leave `.definition(..)` out where the resource is converted"
+                )
+            })
+            .collect()
     }
 }
