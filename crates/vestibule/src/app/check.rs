@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use vestibule_admission::HookKind;
 
 use super::{App, NamedConversion};
+use crate::conversion::definition::Definition;
 use crate::registration::name::{DNS_LABEL, is_dns_label, path_problem};
 
 /// All problems of an [`App`].
@@ -102,7 +103,7 @@ impl App {
     fn definitions_given_twice(&self) -> Vec<String> {
         let converted = self.conversions.iter().map(|named| named.conversion.described());
         let mut printed: BTreeSet<_> =
-            converted.filter(|definition| definition.is_printed()).map(|it| it.name()).collect();
+            converted.filter(|definition| definition.is_printed()).map(Definition::name).collect();
         let names = self.definitions.iter().map(|it| it.metadata.name.as_deref().unwrap_or_default());
         let twice = names.filter(|name| !printed.insert(name));
         twice
