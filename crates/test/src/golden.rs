@@ -32,10 +32,10 @@ const UPDATE: &str = "VESTIBULE_UPDATE_GOLDEN";
 ///       denied.txt           what the user reads instead, and a line `FIELD: WORDS` for each field that is named
 /// ```
 ///
-/// An `old.yaml` makes an update of it, or without `given.yaml` a delete. Warnings are expected in `warnings.txt`, one
-/// in each line, and the words of a fault in `fault.txt`. `request.yaml` may say `user`, `groups`, `namespace`,
-/// `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and `dryRun`. A file of another name fails the
-/// case, except notes in `*.md`.
+/// An `old.yaml` makes an update of it, or without `given.yaml` a delete; [`Call::connect`] calls a hook for CONNECT.
+/// Warnings are expected in `warnings.txt`, one in each line, and the words of a fault in `fault.txt`. `request.yaml`
+/// may say `user`, `groups`, `namespace`, `namespaceLabels`, `name`, `subresource`, `resource`, `clusterScoped` and
+/// `dryRun`. A file of another name fails the case, except notes in `*.md`.
 ///
 /// Every allowed request is also checked by three laws: the patch applies to the received object, a second call changes
 /// nothing, and members that the handler's type does not know are kept.

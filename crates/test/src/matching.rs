@@ -72,29 +72,30 @@ pub(super) fn resource(
         let made = if cluster_scoped { ApiResource::cluster_scoped } else { ApiResource::namespaced };
         made(api_version, kind, plural)
     };
-    if let Some(plural) = plural {
-        return Ok(resource(api_version, plural));
-    }
-    if let Some(known) = ApiResource::built_in(api_version, kind) {
+    if let Some(known) = ApiResource::built_in(api_version, kind).filter(|_| plural.is_none()) {
         return Ok(known);
     }
     let group = api_version.parse::<GroupVersion>().map_or_else(|_| String::new(), |parsed| parsed.group);
     // A subresource may carry an object of another group: `deployments/scale` a Scale.
     let named = entry.on.rules.iter().find(|rule| {
-        let (plural, of) = parts(rule);
-        plural != "*"
+        let (named, of) = parts(rule);
+        named != "*"
+            && plural.is_none_or(|plural| plural == named)
             && rule.group != "*"
             && if subresource.is_some() { of == subresource } else { rule.group == group }
     });
-    match named {
-        Some(rule) if rule.group == group => Ok(resource(api_version, parts(rule).0)),
-        Some(rule) => {
+    match (named, plural) {
+        (Some(rule), _) if rule.group == group => Ok(resource(api_version, parts(rule).0)),
+        (Some(rule), _) => {
             Ok(resource(&GroupVersion::gv(&rule.group, &rule.version).api_version(), parts(rule).0))
         }
-        None if kind.is_empty() => {
+        (None, Some(plural)) => Ok(resource(api_version, plural)),
+        (None, None) if kind.is_empty() => {
             Err("the object does not say what it is; give it apiVersion and kind".to_owned())
         }
-        None => Err(format!("how {api_version} {kind} is served is not known; say `.resource(\"PLURAL\")`")),
+        (None, None) => {
+            Err(format!("how {api_version} {kind} is served is not known; say `.resource(\"PLURAL\")`"))
+        }
     }
 }
 

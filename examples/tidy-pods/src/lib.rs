@@ -15,13 +15,17 @@ pub fn app() -> App {
         .validate("images", pods().failure_policy(FailurePolicy::Fail), images)
 }
 
-/// Gives 128 MiB to containers without a limit.
+/// Gives the memory that it requests, or 128 MiB, to a container without a limit.
 async fn memory(mut pod: Pod, context: Context) -> Result<Pod, Reject> {
     for container in pod.spec.iter_mut().flat_map(|spec| &mut spec.containers) {
-        let limits = container.resources.get_or_insert_default().limits.get_or_insert_default();
+        let resources = container.resources.get_or_insert_default();
+        // The API server refuses a limit below the request.
+        let requested = resources.requests.as_ref().and_then(|requests| requests.get("memory")).cloned();
+        let limits = resources.limits.get_or_insert_default();
         if !limits.contains_key("memory") {
-            limits.insert("memory".to_owned(), Quantity("128Mi".to_owned()));
-            context.warn(format!("container {} has no memory limit: it gets 128Mi", container.name));
+            let limit = requested.unwrap_or(Quantity("128Mi".to_owned()));
+            context.warn(format!("container {} has no memory limit: it gets {}", container.name, limit.0));
+            limits.insert("memory".to_owned(), limit);
         }
     }
     Ok(pod)

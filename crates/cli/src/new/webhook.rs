@@ -79,7 +79,8 @@ const CONVERSION: Kind = kind!(
 const OPERATOR: Kind = kind!(
     "operator",
     "my-operator",
-    "An operator: it writes a ConfigMap for every `Greeting`. Its webhook refuses greetings without words."
+    "An operator: it writes a ConfigMap for every `Greeting`. Its webhook refuses greetings without words. On a laptop it works on the \
+        cluster of the kubeconfig."
 );
 
 /// The name of the crate in the files that all kinds share.

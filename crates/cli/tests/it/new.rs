@@ -57,6 +57,11 @@ fn every_kind_has_all_files_under_its_own_name() {
         assert!(read(path.join("src/lib.rs")).contains("App::new(\"shop-hooks\")"), "{kind}");
         assert!(read(path.join("src/main.rs")).contains("run(shop_hooks::app())"), "{kind}");
         assert!(read(path.join("README.md")).contains("\n\nA"), "{kind}");
+        // The folder in which the README's command makes a CA, with its key.
+        assert!(read(path.join("README.md")).contains("--identity local:identity"), "{kind}");
+        for file in [".gitignore", ".dockerignore"] {
+            assert!(read(path.join(file)).lines().any(|line| line == "/identity"), "{kind}: {file}");
+        }
     }
     let folder = Folder::with(&[]);
     folder.run("new shop-hooks").exits(0).tells("shop-hooks/Cargo.toml\n");

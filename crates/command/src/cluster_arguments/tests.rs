@@ -107,3 +107,10 @@ fn the_webhook_registers_itself_unless_told_otherwise() {
         arguments("serve --registration-mode managed").refuse_without_a_ring(&Source::Off).err().unwrap();
     assert!(error.to_string().contains("--registration-mode managed is for"), "{error}");
 }
+
+#[tokio::test]
+async fn the_error_without_a_cluster_names_no_purpose() {
+    // Lookups need a client, and so do background work and the keys of tokens.
+    let error = client(Some(Path::new("/nowhere/config"))).await.err().unwrap().to_string();
+    assert!(error.starts_with("the webhook needs a cluster, and there is no way to one: "), "{error}");
+}

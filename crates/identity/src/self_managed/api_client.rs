@@ -179,8 +179,8 @@ impl Answer {
 
 impl ApiError {
     fn of_status(status: StatusCode, body: &[u8]) -> Self {
-        let message = serde_json::from_slice::<Value>(body).ok();
-        let message = message.as_ref().and_then(|body| body.get("message")?.as_str());
+        let body = serde_json::from_slice::<Value>(body).unwrap_or_default();
+        let message = body["message"].as_str();
         let kind = match status {
             StatusCode::NOT_FOUND => ApiErrorKind::NotFound,
             StatusCode::CONFLICT => ApiErrorKind::Conflict,
@@ -192,9 +192,14 @@ impl ApiError {
             other if other.is_client_error() => ApiErrorKind::Refused,
             _ => ApiErrorKind::Unreachable,
         };
-        // The server's message about an invalid object may repeat its values.
+        // The server's message about an invalid object may repeat its values; the names of the fields do not.
+        let causes = body["details"]["causes"].as_array().into_iter().flatten();
+        let fields: Vec<_> = causes.filter_map(|cause| cause["field"].as_str()).collect();
         let text = match (kind, message) {
             (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
+            (ApiErrorKind::Refused, _) if !fields.is_empty() => {
+                format!("the API server answers {status} because of {}", fields.join(", "))
+            }
             _ => format!("the API server answers {status}"),
         };
         Self { kind, text }
@@ -257,6 +262,11 @@ mod tests {
         let error = ApiError::of_status(StatusCode::UNPROCESSABLE_ENTITY, body);
         assert_eq!(error.kind, ApiErrorKind::Refused);
         assert!(!error.text.contains("canary"), "{}", error.text);
+        let body = br#"{"message": "x is invalid: webhooks[0].matchConditions[0].expression: Invalid value: \"canary\"",
+            "details": {"causes": [{"field": "webhooks[0].matchConditions[0].expression", "message": "Invalid value: \"canary\""}]}}"#;
+        let error = ApiError::of_status(StatusCode::UNPROCESSABLE_ENTITY, body);
+        let expected = "the API server answers 422 Unprocessable Entity because of webhooks[0].matchConditions[0].expression";
+        assert_eq!(error.text, expected);
         let forbidden = ApiError::of_status(StatusCode::FORBIDDEN, br#"{"message": "secrets is forbidden"}"#);
         assert_eq!(
             (forbidden.kind, forbidden.text.as_str()),

@@ -137,17 +137,21 @@ impl<'c> Installed<'c> {
     /// # Panics
     /// The API server does not list them.
     pub async fn events(&self) -> Vec<Event> {
+        or_fail(self.listed_events().await)
+    }
+
+    async fn listed_events(&self) -> Result<Vec<Event>, kube::Error> {
         let mut events = Vec::new();
         for namespace in [self.namespace(), "default"] {
             let api: Api<Event> = Api::namespaced(self.cluster.client(), namespace);
-            events.extend(or_fail(api.list(&ListParams::default()).await).items);
+            events.extend(api.list(&ListParams::default()).await?.items);
         }
         let ours = |event: &Event| {
             let regarding = event.regarding.as_ref().and_then(|regarding| regarding.name.as_deref());
             event.metadata.namespace.as_deref() == Some(self.namespace()) || regarding == Some(self.name())
         };
         events.retain(ours);
-        events
+        Ok(events)
     }
 
     /// From now on the hook of this name fails in this way, in all replicas.
@@ -205,7 +209,7 @@ impl<'c> Installed<'c> {
         Ok(missing_rights::of(&log, &self.account))
     }
 
-    /// Panics with the error, the refused requests, and the readiness of each replica.
+    /// Panics with the error, the refused requests, the warnings of the replicas, and the readiness of each.
     async fn or_explain<T>(&self, outcome: Result<T, testenv::Error>) -> T {
         let error = match outcome {
             Ok(outcome) => return outcome,
@@ -217,6 +221,7 @@ impl<'c> Installed<'c> {
                 "\n  the API server refused it to {right}: its manifests print no rule for that"
             ));
         }
+        text.push_str(&warnings(&self.listed_events().await.unwrap_or_default()));
         for replica in &self.replicas {
             text.push_str(&format!("\n  a replica says: {}", replica.readiness().await));
         }
@@ -249,5 +254,29 @@ impl Drop for Installed<'_> {
             self.installation.name,
             refused.join(", ")
         );
+    }
+}
+
+/// A line for each Event that is a warning, such as about a registration that the API server refuses.
+fn warnings(events: &[Event]) -> String {
+    let warnings = events.iter().filter(|event| event.type_.as_deref() == Some("Warning"));
+    warnings
+        .map(|event| format!("\n  an Event says: {}", event.note.as_deref().unwrap_or_default()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_explanation_has_the_warnings() {
+        let event = |kind: &str, note: &str| Event {
+            type_: Some(kind.to_owned()),
+            note: Some(note.to_owned()),
+            ..Event::default()
+        };
+        let events = [event("Normal", "registered"), event("Warning", "entries cannot be written")];
+        assert_eq!(warnings(&events), "\n  an Event says: entries cannot be written");
     }
 }

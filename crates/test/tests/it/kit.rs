@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, Pod};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use vestibule::Operation::{Create, Delete};
+use vestibule::Operation::{Create, Delete, Update};
 use vestibule::admission::Unconvertible;
 use vestibule::tooling::{Entries, Entry};
 use vestibule::{
@@ -115,6 +115,25 @@ async fn denials_and_faults_are_told_apart() {
 
     call(&app, "stays").delete(pod()).await.assert_denied("it stays");
     call(&app, "stays").create(pod()).await.assert_unchanged().assert_idempotent();
+}
+
+#[tokio::test]
+async fn the_resource_of_an_object_of_another_group_is_the_one_of_the_rules() {
+    let resource = async |_: Change<Value>, context: Context| -> Result<(), Reject> {
+        let (group, version, plural) = context.resource();
+        Err(deny(format!("{group}/{version} {plural}")))
+    };
+    let rules =
+        ["deployments/scale", "statefulsets/scale"].map(|scale| Rule::new("apps/v1", scale, [Update]));
+    let app = App::new("kit").validate(
+        "scale",
+        on_rules::<Value>(rules).failure_policy(FailurePolicy::Fail),
+        resource,
+    );
+    let scale = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "web" } });
+    let request = || call(&app, "scale").update(&scale, &scale);
+    request().await.assert_denied("apps/v1 deployments");
+    request().resource("statefulsets").await.assert_denied("apps/v1 statefulsets");
 }
 
 #[tokio::test]

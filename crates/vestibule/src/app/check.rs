@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use vestibule_admission::HookKind;
 
 use super::{App, NamedConversion};
-use crate::registration::name::{is_dns_label, path_problem};
+use crate::conversion::definition::Definition;
+use crate::registration::name::{DNS_LABEL, is_dns_label, path_problem};
 
 /// All problems of an [`App`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +42,7 @@ impl App {
         let mut problems = self.problems.clone();
         problems.extend(self.defaults.problems());
         if !is_dns_label(&self.name) {
-            problems.push(format!("`{}` is no name: use lower-case letters, digits and `-`", self.name));
+            problems.push(format!("`{}` is no name: {DNS_LABEL}", self.name));
         }
         if self.hooks.is_empty() && self.conversions.is_empty() {
             let ways = "`.mutate(..)`, `.validate(..)` or `.convert(..)`";
@@ -85,7 +86,7 @@ impl App {
             if is_dns_label(name) {
                 found.extend(path_problem(&path));
             } else {
-                found.push("the name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+                found.push(format!("{DNS_LABEL}: the name becomes a path"));
             }
             if !names.insert(name) || !definitions.insert(conversion.described().name()) {
                 found.push(
@@ -94,6 +95,23 @@ impl App {
             }
             problems.extend(found.into_iter().map(|problem| format!("conversion `{name}`: {problem}")));
         }
+        problems.extend(self.definitions_given_twice());
         if problems.is_empty() { Ok(()) } else { Err(AppError::new(&self.name, problems)) }
+    }
+
+    /// Of two definitions of one resource, the one that is applied last would remove the conversion and the versions of the other.
+    fn definitions_given_twice(&self) -> Vec<String> {
+        let converted = self.conversions.iter().map(|named| named.conversion.described());
+        let mut printed: BTreeSet<_> =
+            converted.filter(|definition| definition.is_printed()).map(Definition::name).collect();
+        let names = self.definitions.iter().map(|it| it.metadata.name.as_deref().unwrap_or_default());
+        let twice = names.filter(|name| !printed.insert(name));
+        twice
+            .map(|name| {
+                format!(
+                    "the definition of `{name}` is there twice: leave `.definition(..)` out where the resource is converted"
+                )
+            })
+            .collect()
     }
 }

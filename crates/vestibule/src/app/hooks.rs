@@ -13,7 +13,7 @@ use crate::pipeline;
 use crate::pipeline::environment::Environment;
 use crate::pipeline::typed::{Mutating, Typed, Validating};
 use crate::registration::HookEntry;
-use crate::registration::name::is_dns_label;
+use crate::registration::name::{DNS_LABEL, is_dns_label};
 use crate::registration::on::{On, Raw};
 use crate::registration::rule::Rule;
 
@@ -142,8 +142,7 @@ impl App {
         let on = on.declaration;
         let mut problems = on.problems(kind);
         if !is_dns_label(name) {
-            problems
-                .push("a hook's name uses lower-case letters, digits and `-`: it becomes a path".to_owned());
+            problems.push(format!("{DNS_LABEL}: the name becomes a path"));
         }
         self.problems.extend(problems.into_iter().map(|problem| format!("hook `{name}`: {problem}")));
         let on_fault = on.on_fault;

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
+use serde_json::value::RawValue;
 use vestibule_admission::Operation::{Create, Update};
 use vestibule_admission::{Decision, Version as ReviewVersion};
 
@@ -53,6 +54,32 @@ fn all_problems_are_reported_together() {
         assert!(said.contains(expected), "{expected} in {said}");
     }
     assert!(problems(&App::new("empty"))[0].contains("no hook"));
+}
+
+#[test]
+fn a_name_that_is_too_long_is_told_its_limit() {
+    let long = "a".repeat(64);
+    let app = App::new(&*long).mutate(&long, on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), same);
+    let said = problems(&app);
+    assert!(said.len() == 2 && said.iter().all(|problem| problem.contains("1 to 63")), "{said:?}");
+}
+
+#[test]
+fn a_definition_is_printed_once() {
+    let definition = || {
+        let mut definition = CustomResourceDefinition::default();
+        definition.metadata.name = Some("links.example.com".to_owned());
+        definition
+    };
+    let raw = || Conversion::raw("links.example.com", |object: &RawValue, _: &str| Ok(object.to_owned()));
+    let converted = App::new("demo").convert("links", raw().definition(definition()));
+    assert!(converted.check().is_ok());
+    let [problem] = &*problems(&converted.definition(definition())) else { panic!("one problem") };
+    assert!(problem.contains("`links.example.com` is there twice"), "{problem}");
+    // A conversion prints no definition unless it is given one.
+    let once = App::new("demo").convert("links", raw()).definition(definition());
+    assert!(once.check().is_ok());
+    assert_eq!(problems(&once.definition(definition())).len(), 1);
 }
 
 #[test]

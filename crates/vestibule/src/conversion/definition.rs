@@ -72,6 +72,11 @@ impl Definition {
         &self.name
     }
 
+    /// Whether the app prints it.
+    pub(crate) fn is_printed(&self) -> bool {
+        !matches!(self.source, Source::Elsewhere)
+    }
+
     /// All problems, one sentence each.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = self.problems.clone();

@@ -117,7 +117,8 @@ impl<T> On<T> {
         Self { declaration, of: PhantomData }
     }
 
-    /// Only in namespaces with these labels: `injection=enabled,team!=shop,!frozen`.
+    /// Only in namespaces with these labels: `injection=enabled,team!=shop,!frozen`. The system namespaces and the webhook's own stay
+    /// excluded, even if the labels name them: see [`On::system_namespaces`] and [`On::own_namespace`].
     pub fn namespaces(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
         self.declaration.namespaces = self.keep(parsed, "namespaces", labels);

@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
     here(TUTORIAL, "cargo run --quiet -- manifests", &[]),
     here(CERTIFICATES, "kubectl create namespace webhooks", &[("webhooks", "certificates"), IMAGE]),
     here(CERTIFICATES, "vestibule certs new", &[]),
-    here(REGISTRATION, "my-webhook manifests", &[]),
+    here(REGISTRATION, "my-webhook manifests --service", &[]),
     here(CALLING, "my-webhook manifests", &[IMAGE, ("ca.crt", "pki/ca.crt")]),
     here(
         CALLING,
@@ -85,6 +85,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     here(CALLING, "my-webhook serve ... --client-auth require", &[("...", "--identity local:calling")]),
     here(TRACES, "my-webhook serve --otlp-endpoint", &[("--otlp", "--identity local:calling --otlp")]),
+    here(REGISTRATION, "my-webhook manifests --url", &[]),
     here(REGISTRATION, "my-webhook serve --url", &[]),
     here(REGISTRATION, "my-webhook serve --service", &[]),
     here("docs/how-to/log-level.md", "my-webhook loglevel", &[("-n shop", "-n webhooks")]),

@@ -36,6 +36,14 @@ async fn a_limit_stays() {
 }
 
 #[tokio::test]
+async fn a_limit_is_not_below_the_request() {
+    let mut pod = pod();
+    pod["spec"]["containers"][0]["resources"] = json!({ "requests": { "memory": "1Gi" } });
+    let outcome = call(&my_mutator::app(), "memory").create(pod).await;
+    outcome.assert_object(|pod: &Pod| assert_eq!(memory_limit(pod), Some("1Gi")));
+}
+
+#[tokio::test]
 async fn a_real_api_server_calls_the_hook() {
     let Some(cluster) = Cluster::shared_or_skip().await else { return };
     let installed = cluster.install(my_mutator::app()).await;
