@@ -148,7 +148,9 @@ fn namespace_or_nothing(text: &str) -> Result<String, String> {
 /// A client of the cluster that [`cluster_config`] finds.
 pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
     let unusable = |error: &dyn fmt::Display| {
-        CommandError::input(format_args!("the webhook needs a cluster, and there is no way to one: {error}"))
+        CommandError::input(format_args!(
+            "the webhook needs a cluster, and no client for one can be made: {error}"
+        ))
     };
     let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
     vestibule_identity::client(config).map_err(|error| unusable(&error))
