@@ -2,6 +2,7 @@
 
 mod constraint;
 mod facts;
+mod malformed;
 
 use rcgen::{DistinguishedName, DnType, DnValue};
 use rustls_pki_types::{CertificateDer, SubjectPublicKeyInfoDer, UnixTime};

@@ -66,6 +66,14 @@ pub enum VerifyError {
         /// From 1; the first one is the leaf.
         position: usize,
     },
+    /// Go's parser refuses it, and so every handshake with a server that presents it.
+    #[error("certificate {position} of the chain {problem}: API servers cannot read it")]
+    Malformed {
+        /// From 1; the first one is the leaf.
+        position: usize,
+        /// The predicate of a sentence: `has a negative serial number`.
+        problem: &'static str,
+    },
     /// `notBefore` is in the future.
     #[error("the {which} is not valid before {}", date(*not_before))]
     NotYetValid {

@@ -28,6 +28,7 @@ pub fn verify(
 ) -> Result<(), VerifyError> {
     let bundle = bundle::certificates(bundle)?;
     let (first, intermediates) = chain.split_first().ok_or(VerifyError::EmptyChain)?;
+    check_form(chain)?;
     let unreadable = VerifyError::Unreadable { position: 1 };
     let leaf = EndEntityCert::try_from(first).map_err(|_| unreadable.clone())?;
     if bundle.iter().any(|trusted| trusted == first) {
@@ -36,6 +37,14 @@ pub fn verify(
         verify_signers(&bundle, &leaf, first, intermediates, now)?;
     }
     names.iter().try_for_each(|name| check_name(&leaf, name.as_ref()))
+}
+
+/// Go reads every certificate that a server presents, also those that no path needs, before it verifies any.
+fn check_form(chain: &[CertificateDer<'_>]) -> Result<(), VerifyError> {
+    let problem = |der| Certificate::read(der).and_then(|certificate| certificate.malformation());
+    let mut problems = chain.iter().map(problem).zip(1..);
+    let found = problems.find_map(|(problem, position)| Some((problem?, position)));
+    found.map_or(Ok(()), |(problem, position)| Err(VerifyError::Malformed { position, problem }))
 }
 
 fn verify_signers(
@@ -81,8 +90,8 @@ impl<'a> Roots<'a> {
         let mut roots = Self { anchors: Vec::new(), path_lengths: Vec::new(), left_out: None };
         for der in bundle {
             // As in Go, what cannot be read is passed over.
-            let (Some(certificate), Ok(anchor)) = (Certificate::read(der), anchor_from_trusted_cert(der))
-            else {
+            let certificate = Certificate::read(der).filter(|read| read.malformation().is_none());
+            let (Some(certificate), Ok(anchor)) = (certificate, anchor_from_trusted_cert(der)) else {
                 continue;
             };
             match certificate.check_root(now) {

@@ -78,6 +78,9 @@ impl Observations {
     pub fn configuration_seen(&mut self, position: usize, seen: Seen<'_>, now: Moment, policy: &Policy) {
         let now = self.corrected(now, policy);
         if let Some(configuration) = self.configurations.get_mut(position) {
+            if configuration.is_hidden() {
+                self.begun = None;
+            }
             let since = |id| configuration.bundle.get(id).copied().unwrap_or(now);
             configuration.bundle = seen.bundle.iter().map(|id| (*id, since(id))).collect();
             (configuration.mark, configuration.changed) = (seen.mark, seen.changed);
@@ -109,9 +112,12 @@ impl Observations {
     /// between is unknown, so every hold begins again with the next read (rule H1).
     pub fn configuration_missed(&mut self, position: usize) {
         if let Some(configuration) = self.configurations.get_mut(position) {
+            // Another refusal of a read is no new gap: the time that a replica has tried to watch must not begin again.
+            if !configuration.is_hidden() {
+                self.begun = None;
+            }
             configuration.bundle.clear();
             (configuration.read, configuration.absent) = (Moment(0), None);
-            self.begun = None;
         }
     }
 

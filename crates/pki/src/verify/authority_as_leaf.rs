@@ -20,7 +20,10 @@ pub(super) fn verify(
 ) -> Result<(), VerifyError> {
     let leaf = Certificate::read(leaf).ok_or(VerifyError::Unreadable { position: 1 })?;
     leaf.check_leaf(now)?;
-    let usable = |der| Certificate::read(der).filter(|certificate| certificate.check_root(now).is_ok());
+    let usable = |der| {
+        let read = Certificate::read(der).filter(|certificate| certificate.malformation().is_none());
+        read.filter(|certificate| certificate.check_root(now).is_ok())
+    };
     let search = Search {
         roots: bundle.iter().filter_map(usable).collect(),
         intermediates: intermediates.iter().filter_map(usable).collect(),

@@ -1,6 +1,6 @@
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
-    KeyPair, KeyUsagePurpose, NameConstraints, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, ExtendedKeyUsagePurpose,
+    GeneralSubtree, IsCa, KeyPair, KeyUsagePurpose, NameConstraints, date_time_ymd,
 };
 use rustls_pki_types::CertificateDer;
 use vestibule_pki::{Bundle, VerifyError, verify};
@@ -242,4 +242,49 @@ fn a_certificate_for_any_usage_is_for_servers() {
     let root = root(|_| {});
     let any = leaf(&root, |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any]);
     assert_eq!(verify(&root.pem(), &any, &NAMES, now()), Ok(()));
+}
+
+/// The certificate with other bytes in the place of the first such ones. Its signature does not matter: Go refuses to read it.
+fn altered(der: &CertificateDer<'_>, from: &[u8], to: &[u8]) -> CertificateDer<'static> {
+    let mut bytes = der.to_vec();
+    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    bytes.splice(at..at + from.len(), to.iter().copied());
+    bytes.into()
+}
+
+fn extension(oid: &[u64], is_critical: bool) -> CustomExtension {
+    let mut extension = CustomExtension::from_oid_content(oid, vec![4, 2, 1, 1]);
+    extension.set_criticality(is_critical);
+    extension
+}
+
+#[test]
+fn a_certificate_that_go_cannot_read_is_refused_wherever_it_stands() {
+    let signer = root(|_| {});
+    let with = |change: fn(&mut CertificateParams)| leaf(&signer, change).remove(0);
+    let numbered = with(|params| params.serial_number = Some(vec![1, 2, 3, 4].into()));
+    let named = with(|params| {
+        let name = rcgen::DnValue::PrintableString("a:b".try_into().unwrap());
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    });
+    let bad = [
+        ("negative serial", altered(&numbered, &[2, 4, 1, 2, 3, 4], &[2, 4, 0x81, 2, 3, 4])),
+        ("twice", with(|params| params.custom_extensions = vec![extension(&[1, 2, 3, 4], false); 2])),
+        ("critical", with(|params| params.custom_extensions = vec![extension(&[2, 5, 29, 14], true)])),
+        ("characters", altered(&named, b"a:b", b"a_b")),
+    ];
+    let good = with(|params| params.serial_number = Some(vec![0x81, 2, 3, 4].into()));
+    assert_eq!(verify(&signer.pem(), std::slice::from_ref(&good), &NAMES, now()), Ok(()));
+    for (words, bad) in bad {
+        let check = |bundle: &str, chain: &[CertificateDer<'_>]| verify(bundle, chain, &NAMES, now());
+        let alone = check(&signer.pem(), std::slice::from_ref(&bad)).unwrap_err();
+        assert!(matches!(alone, VerifyError::Malformed { position: 1, .. }), "{alone}");
+        assert!(alone.to_string().contains(words), "{alone}");
+        let beside = check(&signer.pem(), &[good.clone(), bad.clone()]).unwrap_err();
+        assert!(matches!(beside, VerifyError::Malformed { position: 2, .. }), "{beside}");
+        let bundle = Bundle::pem([&bad]);
+        assert_eq!(check(&bundle, std::slice::from_ref(&good)), Err(VerifyError::EmptyBundle), "{words}");
+        let bundle = format!("{bundle}{}", signer.pem());
+        assert_eq!(check(&bundle, std::slice::from_ref(&good)), Ok(()), "{words}");
+    }
 }

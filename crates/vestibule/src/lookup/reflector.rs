@@ -101,8 +101,12 @@ async fn watch_objects<T: LookedUp>(
                 events = watcher::watcher(objects.clone(), selection.clone()).boxed();
             }
             Err(error) => {
+                let was_unanswered = is_unanswered(&error);
                 report(store, &state, &kind, &words(error));
                 tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
+                if was_unanswered {
+                    events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+                }
             }
         }
     }
@@ -123,6 +127,16 @@ fn does_not_stream_lists(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 400 | 422),
         watcher::Error::WatchError(status) => status.code != 410,
+        _ => false,
+    }
+}
+
+/// Whether a watch failed because no API server answered. It may be back with an etcd that was restored from a snapshot, whose versions
+/// are older: a watch from the last version would be silent until that version is reached again, so the objects are listed.
+fn is_unanswered(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code >= 500,
+        watcher::Error::WatchStartFailed(_) => true,
         _ => false,
     }
 }
@@ -273,5 +287,44 @@ mod tests {
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
+    }
+    /// The API server answers a watch from a version that it has not reached, and reports nothing. The objects in memory were out of date
+    /// until etcd had as many writes again.
+    #[tokio::test(start_paused = true)]
+    async fn objects_are_listed_again_after_a_restore_of_etcd() {
+        const DOWN: usize = 1;
+        const RESTORED: usize = 2;
+        let phase = Arc::new(AtomicUsize::new(0));
+        let now = Arc::clone(&phase);
+        let answer = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let (version, name) = match now.load(Ordering::Relaxed) {
+                RESTORED => (5, "old"),
+                _ => (700, "new"),
+            };
+            let list = format!(
+                r#"{{"kind":"PodList","metadata":{{"resourceVersion":"{version}"}},"items":[{{"metadata":{{"namespace":"shop","name":"{name}"}}}}]}}"#
+            );
+            let body = match is_watch {
+                true => stream::pending().boxed(),
+                false => stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from(list)))]).boxed(),
+            };
+            let is_down = now.load(Ordering::Relaxed) == DOWN;
+            async move {
+                if is_down {
+                    return Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+                }
+                Ok(Response::new(StreamBody::new(body)))
+            }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        for (next, name) in [(DOWN, "new"), (RESTORED, "new"), (RESTORED, "old")] {
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            assert!(store.get("shop", name).is_some(), "{name} before phase {next}");
+            phase.store(next, Ordering::Relaxed);
+        }
+        assert!(store.get("shop", "new").is_none());
     }
 }

@@ -13,6 +13,7 @@ use crate::certs::time::{rfc3339, system_time};
 
 const UNKNOWN: &str = "x509: certificate signed by unknown authority";
 const NO_ROOTS: &str = "unable to load root certificates: unable to parse bytes as PEM block";
+const UNREADABLE: &str = "unreadable";
 /// The name of a certificate of the bundle in the errors of `verify`.
 const AUTHORITY: &str = "CA certificate";
 
@@ -43,8 +44,13 @@ impl Verification<'_> {
         };
         let dates = self.dates(leaf);
         let name = self.name(leaf);
+        let signer = self.signer(leaf);
+        // Go reads all certificates before it checks one.
+        if signer.as_ref().is_some_and(|refusal| refusal.cause == UNREADABLE) {
+            return signer.into_iter().collect();
+        }
         // A leaf whose dates are wrong says nothing about its signer.
-        let signer = if dates.is_none() { self.signer(leaf) } else { None };
+        let signer = signer.filter(|_| dates.is_none());
         dates.into_iter().chain(name).chain(signer).collect()
     }
 
@@ -98,7 +104,8 @@ impl Verification<'_> {
             VerifyError::EmptyBundle => Refusal::new(
                 "empty_bundle",
                 "the bundle holds no certificate that can be read: the API server does not even connect",
-                "a bundle is one or more blocks of -----BEGIN CERTIFICATE-----; in `caBundle` all of it in base64, once",
+                "a bundle is one or more blocks of -----BEGIN CERTIFICATE-----, in `caBundle` all of it in base64, once; \
+                 certificates with a negative serial number or with an extension twice count as none",
                 NO_ROOTS,
             ),
             VerifyError::JoinedBundle => Refusal::new(
@@ -140,6 +147,12 @@ impl Verification<'_> {
                 "x509: a root or intermediate certificate is not authorized to sign for this name",
             ),
             VerifyError::Unreadable { .. } => unreadable(),
+            VerifyError::Malformed { .. } => Refusal::new(
+                UNREADABLE,
+                error.to_string(),
+                "that certificate must be made anew, or left out of the chain if nothing needs it",
+                "",
+            ),
             VerifyError::IntermediateNotAnAuthority => Refusal::new(
                 "not_an_authority",
                 error.to_string(),
@@ -245,7 +258,7 @@ impl Verification<'_> {
 
 fn unreadable() -> Refusal {
     Refusal::new(
-        "unreadable",
+        UNREADABLE,
         "the certificate that the server presented cannot be read: a field or a critical extension of it is not understood",
         "the certificate must be made anew",
         "",

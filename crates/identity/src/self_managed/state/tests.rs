@@ -263,3 +263,20 @@ fn a_ring_of_another_namespace_is_named_and_a_revocation_mends_it() {
     }
     assert_eq!(bench.status().waiting_for, None);
 }
+
+/// Each refused read began the wait of a minute again, so the new CA of a revocation never signed.
+#[test]
+fn a_revocation_ends_although_every_read_of_the_configuration_is_refused() {
+    let mut bench = Bench::registered();
+    bench.may_read = false;
+    bench.state.registrations[0].outdated = true;
+    bench.run();
+    bench.secret.as_mut().unwrap()["metadata"]["annotations"] = json!({ "vestibule.dev/revoke": "now" });
+    bench.edit_secret(|_| {});
+    let mut leaf = bench.run();
+    for _ in 0..60 {
+        bench.pass(Duration::from_secs(5));
+        leaf = bench.run().or(leaf);
+    }
+    assert!(leaf.is_some(), "{:?}", bench.status());
+}

@@ -16,13 +16,13 @@ impl StepContext<'_> {
     }
 
     /// Rule H1 for the next CA, and for the first active CA of a ring. The active CA is held even if the clock is off, so that
-    /// a replica can start with a wrong clock. While nothing shows that a CA is known, the next one waits, and the active one is
-    /// held after a while, so that missing rights do not stop a revocation.
+    /// a replica can start with a wrong clock. While a configuration may not be read, nothing shows that the next CA is known there.
+    /// While none may be read, the active CA is held after a while, so that missing rights do not stop a revocation.
     fn hold(&self, facts: &Facts) -> Option<Action> {
         let unheld = facts.authorities.iter().filter(|ca| ca.held.is_none());
         let held = unheld.filter_map(|ca| {
             let wait = match ca.state {
-                AuthorityState::Next if self.is_clock_right() && !self.is_blind(facts) => self.policy.hold,
+                AuthorityState::Next if self.is_clock_right() && !self.is_any_hidden() => self.policy.hold,
                 AuthorityState::Active if !self.is_blind(facts) || self.has_watched() => {
                     self.policy.hold_cold
                 }
@@ -53,7 +53,7 @@ impl StepContext<'_> {
             return Some(Action::Report(Blocked::Clock));
         }
         if self.policy.enforces(Rule::P1) && !last_call {
-            let everywhere = !self.is_blind(facts) && self.everywhere_since(next.id, facts).is_some();
+            let everywhere = !self.is_any_hidden() && self.everywhere_since(next.id, facts).is_some();
             if next.held.is_none() || !everywhere {
                 return Some(Action::Report(Blocked::Hold(next.id)));
             }
@@ -67,8 +67,11 @@ impl StepContext<'_> {
     /// Whether rule L2 waits for no configuration, and one may not be read. Nothing shows then that a CA is known anywhere: an API
     /// server that has just started refuses every read until it knows the roles.
     fn is_blind(&self, facts: &Facts) -> bool {
-        self.reachable(facts).next().is_none()
-            && self.seen.configurations.iter().any(Configuration::is_hidden)
+        self.is_any_hidden() && self.reachable(facts).next().is_none()
+    }
+
+    fn is_any_hidden(&self) -> bool {
+        self.seen.configurations.iter().any(Configuration::is_hidden)
     }
 
     /// Rule C1 keeps a wrong clock from retiring a CA early. If the machine's own clock also shows that the CA is near its end,

@@ -1,8 +1,8 @@
 //! Certificates, right and wrong.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, GeneralSubtree,
-    IsCa, KeyPair, KeyUsagePurpose, NameConstraints,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CustomExtension, DnType, ExtendedKeyUsagePurpose,
+    GeneralSubtree, IsCa, KeyPair, KeyUsagePurpose, NameConstraints,
 };
 use rustls_pki_types::CertificateDer;
 use time::OffsetDateTime;
@@ -123,6 +123,13 @@ pub(super) fn cases() -> Vec<Case> {
             below_usage(&ca, KeyUsagePurpose::CrlSign),
             Some("not_an_authority"),
         ),
+        case("an extension twice", &ca.pem(), with_extension_twice(&ca), Some("unreadable")),
+        case(
+            "an extension twice in a certificate beside",
+            &ca.pem(),
+            beside_malformed(&ca),
+            Some("unreadable"),
+        ),
         constrained(),
         path(),
         case("signed by what is no CA", &plain_root, plain, Some("not_an_authority")),
@@ -187,6 +194,21 @@ fn leaf_and_authority(root: &Authority, domains: &[&str]) -> (Vec<CertificateDer
     let between = CertifiedIssuer::signed_by(between, KeyPair::generate().unwrap(), root).unwrap();
     let chain = vec![params.signed_by(&key, &between).unwrap().der().clone(), between.der().clone()];
     (chain, key.serialize_der())
+}
+
+/// As `openssl req -x509 -addext` with an extension that its configuration file has too.
+fn with_extension_twice(root: &Authority) -> (Vec<CertificateDer<'static>>, Vec<u8>) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = dated(&[NAME], (100, 300));
+    params.custom_extensions = vec![CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![5, 0]); 2];
+    (vec![params.signed_by(&key, root).unwrap().der().clone()], key.serialize_der())
+}
+
+/// No path needs the second certificate of the chain.
+fn beside_malformed(root: &Authority) -> (Vec<CertificateDer<'static>>, Vec<u8>) {
+    let (mut chain, key) = leaf(root, &good());
+    chain.extend(with_extension_twice(root).0);
+    (chain, key)
 }
 
 fn signed_by_no_authority() -> ((Vec<CertificateDer<'static>>, Vec<u8>), String) {

@@ -21,6 +21,8 @@ pub(super) struct Bench {
     pub(super) configuration: Option<Value>,
     /// How a configuration answers writes.
     pub(super) refusal: Option<ApiErrorKind>,
+    /// Whether configurations may be read.
+    pub(super) may_read: bool,
     /// The change that an admission policy makes to each write of a configuration.
     pub(super) admission: Option<fn(&mut Value)>,
     pub(super) version: u64,
@@ -37,6 +39,7 @@ impl Bench {
             secret: None,
             configuration: None,
             refusal: None,
+            may_read: true,
             admission: None,
             version: 0,
             now: START,
@@ -155,7 +158,10 @@ impl Bench {
                 self.state.ring_write_answered(*write, answer, self.now, self.at);
             }
             Operation::ReadConfiguration(position) => {
-                let answer = self.answer(self.configuration.clone());
+                let mut answer = self.answer(self.configuration.clone());
+                if !self.may_read {
+                    answer.outcome = Err(ApiError { kind: ApiErrorKind::Forbidden, text: String::new() });
+                }
                 self.state.configuration_answered(position, answer, self.now, self.at);
             }
             Operation::Publish { position, patch, purpose } => {

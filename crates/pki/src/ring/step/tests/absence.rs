@@ -110,3 +110,20 @@ fn a_new_active_ca_signs_after_a_while_if_no_configuration_may_be_read() {
     cluster.pass(60);
     assert_eq!(cluster.seen.leaf.as_ref().unwrap().issuer, cluster.facts().active().unwrap().id);
 }
+
+/// A configuration whose right to read was taken away counted as lost at once, so the next CA was held without it, and signed on
+/// request although an API server may not know it.
+#[test]
+fn a_rotation_waits_while_one_of_several_configurations_may_not_be_read() {
+    let mut cluster = without_the_second(0);
+    let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
+    cluster.change(|facts| facts.authorities[1].held = None);
+    cluster.seen.configuration_missed(1);
+    cluster.seen.configurations[1].denied = true;
+    cluster.change(|facts| facts.rotation.asked = 5);
+    for _ in 0..3 {
+        cluster.pass(DAY);
+    }
+    assert_eq!(cluster.facts().authority(next).unwrap().held, None, "{:?}", cluster.steps());
+    assert_eq!(cluster.facts().active().unwrap().id, active);
+}

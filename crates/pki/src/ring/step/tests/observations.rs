@@ -18,6 +18,25 @@ fn a_replica_watches_from_the_first_ring_that_it_reads_after_every_configuration
 }
 
 #[test]
+fn only_the_first_of_several_refused_reads_and_the_next_success_are_gaps() {
+    let mut cluster = Cluster::settled();
+    let refuse = |cluster: &mut Cluster| {
+        cluster.seen.configuration_missed(0);
+        cluster.seen.configurations[0].denied = true;
+    };
+    refuse(&mut cluster);
+    assert_eq!(cluster.seen.begun, None);
+    cluster.pass(1);
+    let begun = cluster.seen.begun;
+    assert!(begun.is_some());
+    refuse(&mut cluster);
+    assert_eq!(cluster.seen.begun, begun);
+    let seen = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(Moment(0)), untidy: false };
+    cluster.seen.configuration_seen(0, seen, cluster.now, &cluster.policy.clone());
+    assert_eq!(cluster.seen.begun, None, "nothing was seen in between");
+}
+
+#[test]
 fn a_ring_that_the_replica_wrote_is_confirmed_and_remembered() {
     let cluster = Cluster::settled();
     let mut seen = Observations::new(0);
