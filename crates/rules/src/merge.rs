@@ -6,11 +6,11 @@
 //! [`record_status`] and [`part_states`] look at the result, and [`rewrite_probes`] is the last change.
 
 mod blocks;
-mod container_checks;
 mod contains;
 mod context;
 mod dependencies;
 mod draft;
+mod field_checks;
 mod injected;
 mod injected_names;
 mod insertions;
@@ -24,7 +24,6 @@ mod overlay_onto;
 mod overrides;
 mod part_state;
 mod parts;
-mod pod_resources;
 mod ports;
 mod positions;
 mod presence;
@@ -34,11 +33,11 @@ mod selection;
 mod status_annotation;
 mod workload_selector;
 
-pub(crate) use container_checks::ONLY_LASTING;
 pub(crate) use contains::is_open;
 use context::ContainerInsertion;
 pub(crate) use context::MergeContext;
 pub(crate) use draft::{Draft, authors};
+pub(crate) use field_checks::ONLY_LASTING;
 pub(crate) use injected::DEFAULT_CONTAINER;
 pub(crate) use part_state::{PartState, PartStates, part_states};
 pub(crate) use positions::{position_warnings, restore_strict_positions};
@@ -91,8 +90,7 @@ pub(crate) fn apply(
         merge.block(index, block)?;
     }
     merge.verify_mounts()?;
-    merge.verify_containers()?;
-    merge.verify_pod_resources()?;
+    merge.verify_fields()?;
     merge.verify_removed()?;
     context.keep(&merge.inserted);
     Ok(())

@@ -158,6 +158,7 @@ const UNIONS: &[&[&str]] = &[
     &["configMapRef", "secretRef"],
     &["configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"],
     &["exec", "grpc", "httpGet", "sleep", "tcpSocket"],
+    &["resourceClaimName", "resourceClaimTemplateName"],
     &["subPath", "subPathExpr"],
 ];
 
@@ -183,12 +184,12 @@ pub(crate) fn is_text_map(member: &str) -> bool {
 /// and handlers, cannot be.
 pub(crate) fn is_split(name: &str, schema: Schema<'_>) -> bool {
     let names: Vec<&str> = schema.fields().iter().map(|field| field.name).collect();
-    is_text_map(name) || !names.is_empty() && excluding(&names).is_none() && !is_profile(name)
+    is_text_map(name) || !names.is_empty() && excluding(&names).is_none() && !is_one_value(name)
 }
 
-/// Whether the object `name` is one value: its `type` says which other members it may have.
-pub(crate) fn is_profile(name: &str) -> bool {
-    ["appArmorProfile", "seccompProfile"].contains(&name)
+/// Whether the object `name` is one value: its `type` or its `resource` says which other members it may have.
+pub(crate) fn is_one_value(name: &str) -> bool {
+    ["appArmorProfile", "resourceFieldRef", "seccompProfile"].contains(&name)
 }
 
 pub(crate) fn is_quantity(member: &str) -> bool {

@@ -190,18 +190,23 @@ pub(crate) struct Layout {
     lists: [Pointer; POD_LISTS.len()],
     /// The label selector by which a workload finds the pods of its template.
     pub(crate) selector: Option<Pointer>,
+    /// Whether the pods of a workload run to completion. `None` for a pod of its own, which may or may not.
+    pub(crate) completes: Option<bool>,
 }
 
 /// The lists of a pod's specification whose pointers are made once.
 const POD_LISTS: [&str; 4] = ["containers", "initContainers", "ephemeralContainers", "volumes"];
 
-static OF_PODS: LazyLock<Layout> = LazyLock::new(|| Layout::new(Pointer::root(), None));
+static OF_PODS: LazyLock<Layout> = LazyLock::new(|| Layout::new(Pointer::root(), None, None));
 
-static OF_WORKLOADS: LazyLock<Layout> = LazyLock::new(|| Layout::within(&Pointer::root().child("spec")));
+static OF_WORKLOADS: LazyLock<Layout> =
+    LazyLock::new(|| Layout::within(&Pointer::root().child("spec"), false));
+
+static OF_JOBS: LazyLock<Layout> = LazyLock::new(|| Layout::within(&Pointer::root().child("spec"), true));
 
 static OF_CRON_JOBS: LazyLock<Layout> = LazyLock::new(|| {
     let job = Pointer::root().child("spec").child("jobTemplate");
-    Layout::within(&job.child("spec"))
+    Layout::within(&job.child("spec"), true)
 });
 
 impl Layout {
@@ -209,20 +214,19 @@ impl Layout {
         match resource {
             Resource::Pods => &OF_PODS,
             Resource::CronJobs => &OF_CRON_JOBS,
-            Resource::Deployments
-            | Resource::StatefulSets
-            | Resource::DaemonSets
-            | Resource::ReplicaSets
-            | Resource::Jobs => &OF_WORKLOADS,
+            Resource::Deployments | Resource::StatefulSets | Resource::DaemonSets | Resource::ReplicaSets => {
+                &OF_WORKLOADS
+            }
+            Resource::Jobs => &OF_JOBS,
         }
     }
 
     /// The layout of a workload whose specification stands at `spec`.
-    fn within(spec: &Pointer) -> Self {
-        Self::new(spec.child("template"), Some(spec.child("selector")))
+    fn within(spec: &Pointer, completes: bool) -> Self {
+        Self::new(spec.child("template"), Some(spec.child("selector")), Some(completes))
     }
 
-    fn new(pod: Pointer, selector: Option<Pointer>) -> Self {
+    fn new(pod: Pointer, selector: Option<Pointer>, completes: Option<bool>) -> Self {
         let (metadata, spec) = (pod.child("metadata"), pod.child("spec"));
         let lists = POD_LISTS.map(|name| spec.child(name));
         let annotations = metadata.child("annotations");
@@ -234,6 +238,7 @@ impl Layout {
             spec,
             lists,
             selector,
+            completes,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn overlay_onto(
         Overlay::Text(_) | Overlay::Literal(_) | Overlay::Expression(_) | Overlay::Loop(_) => {
             replace(draft, path, overlay, origin)
         }
-        Overlay::Map(_) if pod::is_profile(&last(path)) => replace(draft, path, overlay, origin),
+        Overlay::Map(_) if pod::is_one_value(&last(path)) => replace(draft, path, overlay, origin),
         Overlay::Map(members) => {
             let map = last(path);
             for member in members {

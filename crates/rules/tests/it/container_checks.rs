@@ -20,8 +20,6 @@ fn requests_stay_within_limits() {
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 2}", "", "error"),
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}", "", "applied"),
         ("limits: {hugepages-2Mi: 4Mi}", r#""requests":{"hugepages-2Mi":"2Mi"}"#, "error"),
-        // Errors in containers that no rule changes are not reported.
-        ("requests: {memory: 1Gi}", r#""requests":{"cpu":"2"},"limits":{"cpu":"1"}"#, "applied"),
     ] {
         assert_eq!(outcome(&block(rule), &with(theirs)), expected, "{rule} {theirs}");
     }
@@ -126,7 +124,9 @@ fn containers_stay_within_the_resources_of_the_pod() {
         (init, r#"{"requests":{"cpu":"50m"}}"#, "error"),
         (&*regular, r#"{"limits":{"cpu":"500m"}}"#, "error"),
         // The API server compares the limits of regular containers only.
-        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "applied"),
+        (&*native, r#"{"limits":{"cpu":"600m"}}"#, "applied"),
+        // Without a request of the pod, the API server takes that of its containers.
+        (&*native, r#"{"limits":{"cpu":"500m"}}"#, "error"),
         (&*native, r#"{"limits":{"cpu":"1","memory":"2Gi"}}"#, "applied"),
         // Without a request, the limit counts.
         (&*native, r#"{"requests":{"memory":"512Mi"}}"#, "error"),

@@ -10,6 +10,7 @@ mod each;
 mod explain;
 mod export;
 mod expressions;
+mod field_checks;
 mod growth;
 mod hostile;
 mod injection_cases;

@@ -343,3 +343,23 @@ fn a_profile_is_one_value() {
         assert_eq!(profile("onConflict: override\n", wanted, found), as_value(wanted));
     }
 }
+
+/// The API server refused the pods: a claim with two sources, and the divisor of one resource with another one.
+#[test]
+fn an_override_leaves_nothing_of_the_other_source() {
+    let result = |lines: &str, spec: &str| {
+        let rules = rules(&rule("r", &format!("onConflict: override\n{lines}")));
+        result(&rules, &pod(spec))["spec"].take()
+    };
+    let claim = result(
+        "pod: {spec: {resourceClaims: [{name: gpu, resourceClaimTemplateName: t}]}}",
+        r#"{"containers":[{"name":"app"}],"resourceClaims":[{"name":"gpu","resourceClaimName":"c"}]}"#,
+    );
+    assert_eq!(claim["resourceClaims"], json!([{"name": "gpu", "resourceClaimTemplateName": "t"}]));
+    let variable = result(
+        "containerPatches: [{select: {all: true}, env: [{name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]}]",
+        r#"{"containers":[{"name":"app","env":[{"name":"CPU","valueFrom":{"resourceFieldRef":{"resource":"limits.memory","divisor":"1Mi"}}}]}]}"#,
+    );
+    let source = &variable["containers"][0]["env"][0]["valueFrom"]["resourceFieldRef"];
+    assert_eq!(*source, json!({"resource": "limits.cpu"}));
+}

@@ -1,0 +1,145 @@
+//! Checks of a container, and of the fields of the pod that they depend on.
+
+use std::collections::HashSet;
+
+use vestibule_patch::View;
+
+use super::{CheckError, Container, FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS, Pod, flag, is_text, items};
+use crate::diagnostic::printable_short;
+use crate::merge::contains::present;
+use crate::subject::string_member;
+
+/// Fields that only containers may have that do not end.
+pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
+
+const PROBES: &[&str] = &["livenessProbe", "readinessProbe", "startupProbe"];
+
+pub(super) static CHECKS: &[FieldCheck] = &[
+    check(&[], ONLY_LASTING, lifetime),
+    check(&[], PROBES, probe_handlers),
+    check(&["terminationGracePeriodSeconds"], &["lifecycle"], sleep),
+    check(&["restartPolicy"], &["resizePolicy"], resize_policy),
+    check(&[], &["securityContext"], privileges),
+    check(&["hostUsers"], &["securityContext"], proc_mount),
+    check(&[], &["securityContext", "volumeMounts"], propagation),
+    check(&["hostUsers", "volumes"], &[PLAIN_MOUNTS, "volumeDevices", "volumeMounts"], devices),
+    check(&["hostNetwork"], &[OVERRIDING_PORTS, "ports"], host_ports),
+    check(&[], &[OVERRIDING_PORTS], port_names),
+];
+
+const fn check(
+    pod: &'static [&'static str],
+    container: &'static [&'static str],
+    error: fn(Pod<'_>, Container<'_>) -> Option<String>,
+) -> FieldCheck {
+    FieldCheck { pod, container, error: CheckError::OfContainer(error) }
+}
+
+fn lifetime(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let field = ONLY_LASTING.iter().find(|field| present(container.view, field).is_some());
+    let field = field.filter(|_| container.ends())?;
+    Some(format!("an init container that ends cannot have `{field}`"))
+}
+
+/// The members of a probe of which it has one.
+const PROBE_HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];
+
+fn probe_handlers(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let has_none = |field: &&&str| {
+        let probe = present(container.view, field);
+        probe.is_some_and(|probe| PROBE_HANDLERS.iter().all(|handler| present(probe, handler).is_none()))
+    };
+    let field = PROBES.iter().find(has_none)?;
+    Some(format!("`{field}` needs one of {}, and the container has none", PROBE_HANDLERS.join(", ")))
+}
+
+/// The seconds that the API server gives a pod to end, unless it names others.
+const DEFAULT_GRACE: i64 = 30;
+
+fn sleep(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let lifecycle = present(container.view, "lifecycle")?;
+    let grace = present(pod.spec, "terminationGracePeriodSeconds").and_then(View::as_i64);
+    let grace = grace.unwrap_or(DEFAULT_GRACE);
+    ["postStart", "preStop"].into_iter().find_map(|hook| {
+        let sleep = present(present(present(lifecycle, hook)?, "sleep")?, "seconds")?.as_i64()?;
+        (sleep > grace).then(|| {
+            format!("the container would sleep {sleep} s in `{hook}`, and the pod has {grace} s to end")
+        })
+    })
+}
+
+fn resize_policy(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let mut policies = container.items("resizePolicy");
+    let never = is_text(pod.spec, "restartPolicy", "Never");
+    ((never || container.ends()) && policies.any(|one| is_text(one, "restartPolicy", "RestartContainer")))
+        .then(|| {
+            "a container that is not restarted cannot have a `resizePolicy` of `RestartContainer`".to_owned()
+        })
+}
+
+fn privileges(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let security = present(container.view, "securityContext")?;
+    let added = present(security, "capabilities").into_iter().flat_map(|all| items(all, "add"));
+    // The API server checks this spelling only. It accepts `SYS_ADMIN`, which runtimes read the same way.
+    let has_admin = || added.filter_map(View::as_str).any(|one| one == "CAP_SYS_ADMIN");
+    (flag(security, "allowPrivilegeEscalation") == Some(false)
+        && (flag(security, "privileged") == Some(true) || has_admin()))
+    .then(|| {
+        "`allowPrivilegeEscalation: false` and the privileges of the container exclude each other".to_owned()
+    })
+}
+
+fn proc_mount(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let is_unmasked = container.security("procMount")?.as_str().as_deref() == Some("Unmasked");
+    (is_unmasked && flag(pod.spec, "hostUsers") != Some(false))
+        .then(|| "`procMount: Unmasked` needs `hostUsers: false`".to_owned())
+}
+
+fn propagation(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let mut mounts = container.items("volumeMounts");
+    (mounts.any(|mount| is_text(mount, "mountPropagation", "Bidirectional"))
+        && container.security("privileged").and_then(View::as_bool) != Some(true))
+    .then(|| "`mountPropagation: Bidirectional` needs a privileged container".to_owned())
+}
+
+fn devices(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let mut devices = container.items("volumeDevices").peekable();
+    devices.peek()?;
+    if flag(pod.spec, "hostUsers") == Some(false) {
+        return Some("`hostUsers: false` and `volumeDevices` exclude each other".to_owned());
+    }
+    devices.find_map(|device| {
+        let (name, path) = (string_member(device, "name")?, string_member(device, "devicePath")?);
+        let is_mounted = |mount| is_text(mount, "name", &name) || is_text(mount, "mountPath", &path);
+        let is_file_system = |volume| {
+            let is_claim =
+                ["ephemeral", "persistentVolumeClaim"].iter().any(|one| present(volume, one).is_some());
+            is_text(volume, "name", &name) && !is_claim
+        };
+        let uses = container.items("volumeDevices").filter(|other| is_text(*other, "name", &name)).count();
+        let name = printable_short(&name);
+        if uses > 1 || container.items("volumeMounts").any(is_mounted) {
+            Some(format!("the volume or the path of device `{name}` is used twice in one container"))
+        } else {
+            let wrong = items(pod.spec, "volumes").any(is_file_system);
+            wrong.then(|| format!("volume `{name}` is no claim, so it cannot be a device"))
+        }
+    })
+}
+
+/// In the network of the node, a port of the node is the container's own.
+fn host_ports(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let differs = |port: View<'_>| {
+        let own = present(port, "hostPort").and_then(View::as_i64).filter(|own| *own != 0);
+        own.is_some() && own != present(port, "containerPort").and_then(View::as_i64)
+    };
+    (!container.is_init && pod.is("hostNetwork") && container.items("ports").any(differs))
+        .then(|| "with `hostNetwork: true`, a `hostPort` has to be the `containerPort`".to_owned())
+}
+
+fn port_names(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let mut seen = HashSet::new();
+    let mut names = container.items("ports").filter_map(|port| string_member(port, "name"));
+    let name = names.find(|name| !name.is_empty() && !seen.insert(name.clone()))?;
+    Some(format!("two ports of the container would be named `{}`", printable_short(&name)))
+}

@@ -1,0 +1,107 @@
+//! Checks of fields of the pod as a whole.
+
+use std::collections::HashSet;
+
+use vestibule_patch::View;
+
+use super::{CheckError, FieldCheck, OVERRIDING_PORTS, Pod, flag, is_text, items};
+use crate::diagnostic::printable_short;
+use crate::merge::contains::present;
+use crate::subject::string_member;
+
+pub(super) static CHECKS: &[FieldCheck] = &[
+    check(&["nodeName", "schedulingGates"], scheduling_gates),
+    check(&["hostPID", "shareProcessNamespace"], process_namespace),
+    check(&["hostIPC", "hostNetwork", "hostPID", "hostUsers"], user_namespace),
+    check(&["hostNetwork", "hostnameOverride", "setHostnameAsFQDN"], hostname),
+    check(&["hostIPC", "hostNetwork", "securityContext"], sysctls),
+    FieldCheck {
+        pod: &["hostNetwork"],
+        container: &[OVERRIDING_PORTS],
+        error: CheckError::OfPod(shared_host_ports),
+    },
+    check(&["dnsConfig", "dnsPolicy"], name_servers),
+    check(&["activeDeadlineSeconds", "restartPolicy"], completion),
+];
+
+const fn check(pod: &'static [&'static str], error: fn(Pod<'_>) -> Option<String>) -> FieldCheck {
+    FieldCheck { pod, container: &[], error: CheckError::OfPod(error) }
+}
+
+fn scheduling_gates(pod: Pod<'_>) -> Option<String> {
+    let has_node = string_member(pod.spec, "nodeName").is_some_and(|name| !name.is_empty());
+    (has_node && items(pod.spec, "schedulingGates").next().is_some())
+        .then(|| "a pod with a `nodeName` cannot have `schedulingGates`".to_owned())
+}
+
+fn process_namespace(pod: Pod<'_>) -> Option<String> {
+    (pod.is("hostPID") && pod.is("shareProcessNamespace"))
+        .then(|| exclude("hostPID", "shareProcessNamespace"))
+}
+
+/// Kubernetes 1.36 accepts `hostNetwork` under a feature gate that is off by default.
+fn user_namespace(pod: Pod<'_>) -> Option<String> {
+    let of_node = ["hostIPC", "hostNetwork", "hostPID"].into_iter().find(|name| pod.is(name))?;
+    (flag(pod.spec, "hostUsers") == Some(false))
+        .then(|| format!("`hostUsers: false` and `{of_node}: true` exclude each other"))
+}
+
+fn hostname(pod: Pod<'_>) -> Option<String> {
+    present(pod.spec, "hostnameOverride")?;
+    let other = ["hostNetwork", "setHostnameAsFQDN"].into_iter().find(|name| pod.is(name))?;
+    Some(exclude("hostnameOverride", other))
+}
+
+fn sysctls(pod: Pod<'_>) -> Option<String> {
+    let security = present(pod.spec, "securityContext")?;
+    let of_node = |sysctl: View<'_>| {
+        // The API server takes both separators.
+        let name = string_member(sysctl, "name")?.replace('/', ".");
+        let is_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let field = if is_of(&["net."]) {
+            "hostNetwork"
+        } else if is_of(&["kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."]) {
+            "hostIPC"
+        } else {
+            return None;
+        };
+        pod.is(field)
+            .then(|| format!("a pod with `{field}: true` cannot set the sysctl of that part of the node"))
+    };
+    items(security, "sysctls").find_map(of_node)
+}
+
+fn shared_host_ports(pod: Pod<'_>) -> Option<String> {
+    // In the network of the node, each port is one of the node.
+    let number = if pod.is("hostNetwork") { "containerPort" } else { "hostPort" };
+    let mut seen = HashSet::new();
+    let ports = items(pod.spec, "containers").flat_map(|container| items(container, "ports"));
+    let mut identities = ports.filter_map(|port| {
+        let number = present(port, number)?.as_i64().filter(|number| *number != 0)?;
+        let protocol = string_member(port, "protocol").unwrap_or("TCP".into());
+        Some((number, protocol, string_member(port, "hostIP").unwrap_or_default()))
+    });
+    let (number, protocol, _) = identities.find(|identity| !seen.insert(identity.clone()))?;
+    Some(format!("two ports of containers would be port {number}/{} of the node", printable_short(&protocol)))
+}
+
+fn name_servers(pod: Pod<'_>) -> Option<String> {
+    let config = present(pod.spec, "dnsConfig");
+    let has_servers = config.is_some_and(|config| items(config, "nameservers").next().is_some());
+    (is_text(pod.spec, "dnsPolicy", "None") && !has_servers)
+        .then(|| "`dnsPolicy: None` needs `nameservers` in `dnsConfig`".to_owned())
+}
+
+fn completion(pod: Pod<'_>) -> Option<String> {
+    let restarts = string_member(pod.spec, "restartPolicy").is_none_or(|policy| policy == "Always");
+    match pod.completes? {
+        true => restarts.then(|| "the pods of a Job cannot have `restartPolicy: Always`".to_owned()),
+        false if !restarts => Some("the pods of the workload need `restartPolicy: Always`".to_owned()),
+        false => present(pod.spec, "activeDeadlineSeconds")
+            .map(|_| "the pods of the workload cannot have `activeDeadlineSeconds`".to_owned()),
+    }
+}
+
+fn exclude(one: &str, other: &str) -> String {
+    format!("`{one}` and `{other}` exclude each other")
+}

@@ -1,0 +1,104 @@
+//! Checks of requests, limits and claims. A pod with resources of its own (KEP-2837) limits those of its containers.
+
+use std::borrow::Cow;
+
+use vestibule_patch::View;
+
+use super::{CheckError, Container, FieldCheck, Pod, is_text, items};
+use crate::diagnostic::printable_short;
+use crate::merge::contains::present;
+use crate::quantity::rounded_nanos;
+use crate::subject::string_member;
+
+pub(super) static CHECKS: &[FieldCheck] = &[
+    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(amounts) },
+    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(huge_pages) },
+    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(claims) },
+    FieldCheck { pod: &["resources"], container: &["resources"], error: CheckError::OfPod(excess) },
+];
+
+/// The error in the request and the limit of one resource.
+fn amounts(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let requests = present(present(container.view, "resources")?, "requests")?;
+    requests.entries().into_iter().find_map(|(key, request)| {
+        // Huge pages and extended resources cannot be overcommitted.
+        let exact = key.starts_with("hugepages-") || key.contains('/') && !key.contains("kubernetes.io/");
+        let (request, shown) = (nanos(request)?, printable_short(&key));
+        match amount(container.view, "limits", &key) {
+            Some(limit) if request > limit => {
+                Some(format!("more `{shown}` would be requested than its limit allows"))
+            }
+            Some(limit) if exact && request != limit => {
+                Some(format!("request and limit of `{shown}` have to be equal"))
+            }
+            None if exact => Some(format!("a request of `{shown}` needs a limit that is equal")),
+            _ => None,
+        }
+    })
+}
+
+fn huge_pages(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let resources = present(container.view, "resources")?;
+    let groups = ["limits", "requests"].into_iter().filter_map(|group| present(resources, group));
+    let names: Vec<Cow<'_, str>> = groups.flat_map(View::entries).map(|(name, _)| name).collect();
+    let has_other = names.iter().any(|name| ["cpu", "memory"].contains(&&**name));
+    (!has_other && names.iter().any(|name| name.starts_with("hugepages-")))
+        .then(|| "a container with huge pages needs `cpu` or `memory` as well".to_owned())
+}
+
+fn claims(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    let is_of_pod = |name: &str| items(pod.spec, "resourceClaims").any(|claim| is_text(claim, "name", name));
+    let claims = items(present(container.view, "resources")?, "claims");
+    let missing = claims.filter_map(|claim| string_member(claim, "name")).find(|name| !is_of_pod(name))?;
+    Some(format!("the pod has no resource claim `{}`", printable_short(&missing)))
+}
+
+/// The API server refuses a pod whose containers request more, or one of whose regular containers has a higher limit. An injected
+/// container counts too.
+fn excess(pod: Pod<'_>) -> Option<String> {
+    let resources = present(pod.spec, "resources")?;
+    let keys = |group: &str| present(resources, group).map(View::entries).unwrap_or_default();
+    for (key, limit) in keys("limits") {
+        let limit = nanos(limit)?;
+        let is_higher = |container: &View<'_>| amount(*container, "limits", &key) > Some(limit);
+        if let Some(container) = items(pod.spec, "containers").find(is_higher) {
+            let name = printable_short(&string_member(container, "name").unwrap_or_default());
+            let key = printable_short(&key);
+            return Some(format!("container `{name}` would have a higher limit of `{key}` than the pod"));
+        }
+    }
+    // Without a request of the pod, the API server takes that of its containers, which the limit of the pod bounds.
+    for (key, amount) in keys("requests").into_iter().chain(keys("limits")) {
+        if requested(pod, &key) > nanos(amount)? {
+            let key = printable_short(&key);
+            return Some(format!("the containers would request more `{key}` than the pod"));
+        }
+    }
+    None
+}
+
+/// The request of all containers together: the highest sum of those that run at a time.
+fn requested(pod: Pod<'_>, key: &str) -> i128 {
+    let request = |container: View<'_>| {
+        let written = amount(container, "requests", key);
+        // The API server takes the limit of a container for its request, if it has none.
+        written.or_else(|| amount(container, "limits", key)).unwrap_or_default()
+    };
+    let (mut lasting, mut highest) = (0, 0);
+    for container in items(pod.spec, "initContainers") {
+        let own = request(container);
+        highest = highest.max(lasting + own);
+        if is_text(container, "restartPolicy", "Always") {
+            lasting += own;
+        }
+    }
+    highest.max(lasting + items(pod.spec, "containers").map(request).sum::<i128>())
+}
+
+fn amount(container: View<'_>, group: &str, key: &str) -> Option<i128> {
+    nanos(present(present(present(container, "resources")?, group)?, key)?)
+}
+
+fn nanos(amount: View<'_>) -> Option<i128> {
+    rounded_nanos(&amount.as_str().unwrap_or_else(|| amount.to_json()))
+}
