@@ -192,9 +192,13 @@ impl ApiError {
             other if other.is_client_error() => ApiErrorKind::Refused,
             _ => ApiErrorKind::Unreachable,
         };
-        // The server's message about an invalid object may repeat its values; the names of the fields do not.
+        // The server's message about an invalid object may repeat its values; the names of the fields do not. A policy may write
+        // anything as a field.
         let causes = body["details"]["causes"].as_array().into_iter().flatten();
-        let fields: Vec<_> = causes.filter_map(|cause| cause["field"].as_str()).collect();
+        let mut fields: Vec<_> =
+            causes.filter_map(|cause| cause["field"].as_str()).filter(|field| is_path(field)).collect();
+        fields.dedup();
+        fields.truncate(MOST_FIELDS);
         let text = match (kind, message) {
             (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
             (ApiErrorKind::Refused, _) if !fields.is_empty() => {
@@ -210,6 +214,14 @@ impl ApiError {
         let text = "the API server's answer cannot be read".to_owned();
         Self { kind: ApiErrorKind::Unreachable, text }
     }
+}
+
+/// How many fields the text of an error names.
+const MOST_FIELDS: usize = 5;
+
+/// Whether `field` is the path of a field of a webhook configuration, such as `webhooks[0].matchConditions[0].expression`.
+fn is_path(field: &str) -> bool {
+    field.len() <= 200 && field.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".[]".contains(&byte))
 }
 
 fn with_field_manager(manager: &str, path: &str) -> String {
@@ -263,7 +275,8 @@ mod tests {
         assert_eq!(error.kind, ApiErrorKind::Refused);
         assert!(!error.text.contains("canary"), "{}", error.text);
         let body = br#"{"message": "x is invalid: webhooks[0].matchConditions[0].expression: Invalid value: \"canary\"",
-            "details": {"causes": [{"field": "webhooks[0].matchConditions[0].expression", "message": "Invalid value: \"canary\""}]}}"#;
+            "details": {"causes": [{"field": "webhooks[0].matchConditions[0].expression", "message": "Invalid value: \"canary\""},
+            {"field": "webhooks[0].matchConditions[0].expression"}, {"field": "any\ntext"}]}}"#;
         let error = ApiError::of_status(StatusCode::UNPROCESSABLE_ENTITY, body);
         let expected = "the API server answers 422 Unprocessable Entity because of webhooks[0].matchConditions[0].expression";
         assert_eq!(error.text, expected);

@@ -24,7 +24,9 @@ impl Certificate {
             extensions.iter().skip(position + 1).any(|later| later.extn_id == *oid)
         };
         if fields.serial_number().as_bytes().first().is_some_and(|first| first & 0x80 != 0) {
-            return Some("has a negative serial number");
+            return Some(
+                "has a negative serial number, which only API servers before Kubernetes 1.32 accept",
+            );
         }
         if extensions.iter().map(|extension| &extension.extn_id).enumerate().any(is_repeated) {
             return Some("has an extension twice");

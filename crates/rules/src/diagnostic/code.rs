@@ -217,10 +217,12 @@ codes! {
     CLOSED_LIST = "VST0150", "an atomic list",
         "The API server replaces this list as one value, such as the arguments of a program: an item added to the \
          user's list would change the meaning of the others. The rule can only replace all of it: name the field in \
-         `replace`, beside it. Lists inside an added object, such as a sidecar, are not restricted.",
+         `replace`, beside it. For a list within a field, such as `options` of `dnsConfig`, name that field; its members that the \
+         rule does not have stay. Lists inside an added object, such as a sidecar, are not restricted.",
         Spec "containerPatches:\n- select: {all: true}\n  args: [--verbose]";
     NOTHING_TO_REPLACE = "VST0151", "nothing to replace",
-        "`replace` names fields beside it in the same map that replace the user's values. This field is not there.",
+        "`replace` names fields of `pod.spec`, or of the container patch, that replace the user's values. This field is not there, \
+         or `replace` is in another place.",
         Spec "containerPatches:\n- select: {all: true}\n  replace: [args]\n  env: [{name: TARGET, value: you}]";
     MISPLACED_FIELD = "VST0152", "a field that belongs elsewhere in the rule",
         "`pod.spec` takes the fields of a pod's specification, but containers, volumes and image pull secrets have \

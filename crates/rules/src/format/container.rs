@@ -42,7 +42,11 @@ pub(crate) static BLOCK: Table = Table {
             .example("[{name: data, mountPath: /data}]"),
         fragment("volumeDevices", &["spec", "containers", "volumeDevices"], &ITEM, "Block devices.")
             .example("[{name: disk, devicePath: /dev/xvda}]"),
-        texts("replace", "The fields beside it that replace existing values.").example("[image]"),
+        texts(
+            "replace",
+            "The fields beside it that replace existing values; of a map, the members that the rule has.",
+        )
+        .example("[image]"),
         container!("args", "Arguments; `replace` has to name the field.", "[--verbose]"),
         container!("command", "The program; `replace` has to name the field.", "[/bin/app]"),
         container!("image", "The image."),

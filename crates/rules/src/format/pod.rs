@@ -28,7 +28,11 @@ pub(crate) static POD_SPEC: Table = Table {
     example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        texts("replace", "The fields beside it that replace existing values.").example("[image]"),
+        texts(
+            "replace",
+            "The fields beside it that replace existing values; of a map, the members that the rule has.",
+        )
+        .example("[image]"),
         refused("containers", "changes to existing containers belong in `spec.containerPatches`"),
         refused("ephemeralContainers", "they can only be added to running pods"),
         refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),

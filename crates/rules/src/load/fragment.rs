@@ -9,8 +9,8 @@ use vestibule_patch::{List, Schema};
 use super::expressions::{FOR_EACH_ITEM, is_expression};
 use super::reader::Reader;
 use crate::diagnostic::{
-    DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, Position, UNKNOWN_FIELD,
-    UNKNOWN_POD_FIELD, WRONG_VALUE,
+    DUPLICATE_MOUNT, DUPLICATE_NAME, MISSING_FIELD, NOT_SUPPORTED, NOTHING_TO_REPLACE, Position,
+    UNKNOWN_FIELD, UNKNOWN_POD_FIELD, WRONG_VALUE,
 };
 use crate::did_you_mean::did_you_mean;
 use crate::expression::FOR_EACH;
@@ -82,6 +82,9 @@ impl Reader {
         if !in_schema && RESERVED_WORDS.contains(&name) {
             let (code, message) = match format::SPEC.field(name) {
                 _ if name == FOR_EACH => (&NOT_SUPPORTED, format!("`{FOR_EACH}` does not apply to `{what}`")),
+                _ if name == "replace" => {
+                    (&NOTHING_TO_REPLACE, format!("`replace` does not belong in `{what}`"))
+                }
                 Some(field) if !field.refused => {
                     (&UNKNOWN_FIELD, format!("`{name}` belongs to the `spec` of a rule, not in `{what}`"))
                 }
@@ -90,6 +93,9 @@ impl Reader {
             let help = match name {
                 FOR_EACH => {
                     "it is for volumes, image pull secrets, the lists of `containerPatches`, and items of lists within a part"
+                }
+                "replace" => {
+                    "it belongs in `pod.spec` or in a container patch; of a field that it names, the members that the rule has are replaced"
                 }
                 _ => "",
             };

@@ -181,7 +181,9 @@ impl Reader {
                     let message = format!(
                         "`{name}` is replaced as one value by the API server, so no item can be added to it"
                     );
-                    let help = "name the field in `replace`, beside it, to replace the user's value";
+                    let field = path.first().unwrap_or(&name);
+                    let help =
+                        format!("name `{field}` in `replace`, beside it, to replace the user's `{name}`");
                     self.error(&CLOSED_LIST, at, message, help);
                 }
                 let item = Item::new(Clause::new(clause, at), name, overlay, on_conflict);

@@ -89,11 +89,15 @@ fn every_error_has_its_code_location_and_help() {
         ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they belong in `spec.volumes`"),
         (
             "pod: {spec: {dnsConfig: {nameservers: [1.1.1.1]}}}",
-            "VST0150 7:28 name the field in `replace`, beside it, to replace the user's value",
+            "VST0150 7:28 name `dnsConfig` in `replace`, beside it, to replace the user's `nameservers`",
+        ),
+        (
+            "pod: {spec: {dnsConfig: {replace: [nameservers]}}}",
+            "VST0151 7:28 it belongs in `pod.spec` or in a container patch; of a field that it names, the members that the rule has are replaced",
         ),
         (
             "containerPatches: [{select: {all: true}, command: [sh]}]",
-            "VST0150 7:44 name the field in `replace`, beside it, to replace the user's value",
+            "VST0150 7:44 name `command` in `replace`, beside it, to replace the user's `command`",
         ),
         (
             "containerPatches: [{select: {all: true}, replace: [args, command], command: [sh]}]",

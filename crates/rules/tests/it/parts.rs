@@ -52,6 +52,13 @@ fn members_of_the_specification() {
 }
 
 #[test]
+fn of_a_map_in_replace_the_members_of_the_rule_are_replaced() {
+    let lines = "pod: {spec: {replace: [dnsConfig], dnsConfig: {options: [{name: ndots, value: '2'}]}}}";
+    let theirs = r#"{"dnsConfig":{"nameservers":["10.0.0.1"],"options":[{"name":"timeout","value":"1"}]}}"#;
+    assert_eq!(done(lines, theirs), [r#"replace /spec/dnsConfig/options [{"name":"ndots","value":"2"}]"#]);
+}
+
+#[test]
 fn a_conflict_of_a_field_skips_or_denies() {
     for (policy, expected) in
         [("keep", "unchanged"), ("skipRule", "conflict"), ("deny", "denied"), ("override", "applied")]

@@ -109,7 +109,7 @@ impl App {
         twice
             .map(|name| {
                 format!(
-                    "the definition of `{name}` is there twice: leave `.definition(..)` out where the resource is converted"
+                    "the definition of `{name}` is given twice: give it once, to the conversion if there is one"
                 )
             })
             .collect()

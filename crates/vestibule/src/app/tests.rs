@@ -75,7 +75,7 @@ fn a_definition_is_printed_once() {
     let converted = App::new("demo").convert("links", raw().definition(definition()));
     assert!(converted.check().is_ok());
     let [problem] = &*problems(&converted.definition(definition())) else { panic!("one problem") };
-    assert!(problem.contains("`links.example.com` is there twice"), "{problem}");
+    assert!(problem.contains("`links.example.com` is given twice"), "{problem}");
     // A conversion prints no definition unless it is given one.
     let once = App::new("demo").convert("links", raw()).definition(definition());
     assert!(once.check().is_ok());

@@ -61,7 +61,8 @@ async fn watch_objects<T: LookedUp>(
     };
     let store = &abandoned.0;
     let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
-    // The stream's own backoff would be reset by the start of a list, so its pauses would never grow.
+    // The stream's own backoff would be reset by the start of a list, and a list may succeed while each watch fails. The pauses of
+    // this one grow until there was no error for two minutes.
     let mut backoff = DefaultBackoff::default();
     let mut is_listing = true;
     loop {
@@ -86,7 +87,6 @@ async fn watch_objects<T: LookedUp>(
                 is_listing = false;
                 store.end_list();
                 state.listed();
-                backoff.reset();
             }
             Ok(Event::Apply(mut seen)) => match slimmed(&mut seen, &slim, &kind) {
                 Some(object) => store.put(object),
@@ -288,6 +288,31 @@ mod tests {
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
     }
+
+    /// Lists were repeated every second if the API server, or a proxy in front of it, answered lists and no watch.
+    #[tokio::test(start_paused = true)]
+    async fn pauses_between_lists_grow_while_watches_fail() {
+        let lists = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&lists);
+        let answer = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let (code, body) = if is_watch {
+                (503, r#"{"kind":"Status","status":"Failure","code":503}"#)
+            } else {
+                count.fetch_add(1, Ordering::Relaxed);
+                (200, r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#)
+            };
+            let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
+            async move { Ok::<_, Infallible>(answer.unwrap()) }
+        });
+        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
+        let client = Client::new(answer, "default");
+        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        let lists = lists.load(Ordering::Relaxed);
+        assert!((60..200).contains(&lists), "{lists} lists in an hour");
+    }
+
     /// The API server answers a watch from a version that it has not reached, and reports nothing. The objects in memory were out of date
     /// until etcd had as many writes again.
     #[tokio::test(start_paused = true)]

@@ -1,8 +1,7 @@
 //! Kubernetes' rules for names.
 
 /// The remedy for a name that is no DNS label.
-pub(crate) const DNS_LABEL: &str =
-    "write 1 to 63 lower-case letters, digits and `-`, which neither starts nor ends the name";
+pub(crate) const DNS_LABEL: &str = "use 1 to 63 lower-case letters, digits and `-`; the first and the last character are a letter or a digit";
 
 /// A label of RFC 1123 section 2.1, which Kubernetes requires for most names.
 pub fn is_dns_label(text: &str) -> bool {

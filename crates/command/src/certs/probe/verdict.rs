@@ -105,7 +105,7 @@ impl Verification<'_> {
                 "empty_bundle",
                 "the bundle holds no certificate that can be read: the API server does not even connect",
                 "a bundle is one or more blocks of -----BEGIN CERTIFICATE-----, in `caBundle` all of it in base64, once; \
-                 certificates with a negative serial number or with an extension twice count as none",
+                 an API server skips certificates with a negative serial number or with an extension twice",
                 NO_ROOTS,
             ),
             VerifyError::JoinedBundle => Refusal::new(
