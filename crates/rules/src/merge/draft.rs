@@ -24,6 +24,8 @@ pub(crate) struct Draft<'d> {
     pub(crate) layout: &'static Layout,
     /// The schemas of the parts of the pod.
     pub(crate) shape: Shape,
+    /// The object as it was received.
+    received: Document<'d>,
     edit: Edit<'d>,
     lists: ListIndexes,
     base: Base<'d>,
@@ -65,6 +67,7 @@ impl<'d> Draft<'d> {
         Self {
             layout,
             shape,
+            received: document.clone(),
             edit: Edit::new(document),
             lists: ListIndexes::default(),
             base: Base::default(),
@@ -140,6 +143,11 @@ impl<'d> Draft<'d> {
     /// The operations since `checkpoint`.
     pub(crate) fn since(&self, checkpoint: &Checkpoint) -> &[Operation] {
         self.edit.operations().get(checkpoint.count..).unwrap_or_default()
+    }
+
+    /// The object as it was received.
+    pub(super) fn received(&self) -> View<'_> {
+        self.received.view()
     }
 
     /// The whole object.

@@ -13,8 +13,9 @@ use vestibule_patch::View;
 
 use super::contains::{holds, present};
 use super::{Failure, Merge, invalid};
-use crate::rule::{BlockList, Clause, Injected, Item, OnConflict, Part};
-use crate::subject::string_member;
+use crate::overlay::Overlay;
+use crate::rule::{Block, BlockList, Clause, Injected, Item, OnConflict, Part};
+use crate::subject::{Layout, string_member};
 
 /// One check. It is made for rules that write one of its fields.
 struct FieldCheck {
@@ -26,6 +27,7 @@ struct FieldCheck {
 }
 
 /// Returns the error, as a sentence.
+#[derive(Clone, Copy)]
 enum CheckError {
     OfPod(fn(Pod<'_>) -> Option<String>),
     OfContainer(fn(Pod<'_>, Container<'_>) -> Option<String>),
@@ -35,7 +37,7 @@ enum CheckError {
 struct Pod<'d> {
     metadata: Option<View<'d>>,
     spec: View<'d>,
-    /// See [`Layout::completes`](crate::subject::Layout::completes).
+    /// See [`Layout::completes`].
     completes: Option<bool>,
 }
 
@@ -45,11 +47,10 @@ struct Container<'d> {
     is_init: bool,
 }
 
-/// Stands for the `volumeMounts` of a block without `mountPropagation`, which need not be compared with other mounts: a container may
-/// have many.
+/// The name of `volumeMounts` without `mountPropagation`. Only the check of devices uses it.
 const PLAIN_MOUNTS: &str = "volumeMounts without mountPropagation";
 
-/// Stands for `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
+/// The name of `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
 const OVERRIDING_PORTS: &str = "ports with onConflict: override";
 
 /// The lists of a pod whose containers are checked: a new pod has no ephemeral containers.
@@ -63,73 +64,120 @@ fn checks() -> impl Iterator<Item = &'static FieldCheck> {
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn verify_fields(&self) -> Result<(), Failure> {
-        let layout = self.draft.layout;
-        let Some(spec) = self.draft.at(&layout.spec) else { return Ok(()) };
-        let pod = Pod { metadata: self.draft.at(&layout.metadata), spec, completes: layout.completes };
-        self.verify_pod(pod)?;
-        self.verify_injected(pod)?;
-        self.verify_selected(pod)
+        self.verify_pod()?;
+        self.verify_injected()?;
+        self.rule.blocks.iter().try_for_each(|block| self.verify_selected(block))
     }
 
-    fn verify_pod(&self, pod: Pod<'_>) -> Result<(), Failure> {
+    fn verify_pod(&self) -> Result<(), Failure> {
         let profiles = self.rule.metadata.iter().filter(|part| profiles::is_profile(&part.item.key));
         let volumes = self.rule.volumes.iter().find(|volume| overrides(volume));
         let volumes = volumes.map(|volume| ("volumes", &volume.clause));
-        for (field, clause) in written(profiles.chain(&self.rule.spec)).into_iter().chain(volumes) {
-            for check in checks().filter(|check| check.pod.contains(&field)) {
-                refuse(clause, check.of_pod(pod))?;
-            }
-        }
-        Ok(())
+        let fields = written(profiles.chain(&self.rule.spec)).into_iter().chain(volumes);
+        let related = fields.flat_map(|(field, clause)| {
+            checks().filter(move |check| check.pod.contains(&field)).map(move |check| (check, clause))
+        });
+        related.into_iter().try_for_each(|(check, clause)| self.refuse(clause, check, None))
     }
 
-    fn verify_injected(&self, pod: Pod<'_>) -> Result<(), Failure> {
+    fn verify_injected(&self) -> Result<(), Failure> {
+        // Each of these checks is made once: it looks at all containers.
+        let mut of_pod: Vec<&FieldCheck> = Vec::new();
         for Injected { item, list, .. } in &self.rule.injected {
+            let fields: Vec<&str> = item
+                .overlay
+                .members()
+                .iter()
+                .filter_map(|member| self.related_field(item, &member.name))
+                .collect();
+            let related = checks().filter(|check| fields.iter().any(|field| check.container.contains(field)));
+            let mut related = related.peekable();
+            if related.peek().is_none() {
+                continue;
+            }
             let Some(view) = self.container(&self.draft.layout.list(list), &item.key) else { continue };
             // A container that the rule kept was not changed, so the rule is not to blame for its fields.
-            let schema = self.draft.shape.container;
-            if !self.draft.known.has_as_added(item) && !holds(view, item, list, schema) {
+            if !self.draft.known.has_as_added(item) && !holds(view, item, list, self.draft.shape.container) {
                 continue;
             }
             let container = Container { view, is_init: *list == "initContainers" };
-            for check in checks().filter(|check| check.container.iter().any(|field| writes(item, field))) {
-                refuse(&item.clause, check.of_container(pod, container))?;
+            for check in related {
+                if check.is_of_pod() {
+                    if of_pod.iter().any(|checked| std::ptr::eq(*checked, check)) {
+                        continue;
+                    }
+                    of_pod.push(check);
+                }
+                self.refuse(&item.clause, check, Some(container))?;
             }
         }
         Ok(())
     }
 
-    fn verify_selected(&self, pod: Pod<'_>) -> Result<(), Failure> {
-        for block in &self.rule.blocks {
-            let lists =
-                block.lists.iter().filter_map(|list| Some((related_name(list), &list.items.first()?.clause)));
-            let fields = lists.chain(written(block.parts.iter()));
-            let related = fields.flat_map(|(field, clause)| {
-                let checks = checks().filter(move |check| check.container.contains(&field));
-                checks.map(move |check| (check, clause))
-            });
-            let (of_pod, of_containers): (Vec<_>, Vec<_>) =
-                related.partition(|(check, _)| matches!(check.error, CheckError::OfPod(_)));
-            if of_pod.is_empty() && of_containers.is_empty() {
-                continue;
-            }
-            let selected = self.selected(&block.select);
-            for (check, clause) in of_pod.iter().filter(|_| !selected.is_empty()) {
-                refuse(clause, check.of_pod(pod))?;
-            }
-            for (place, _) in selected {
-                let Some(view) = self.draft.at(&place) else { continue };
-                let container = Container { view, is_init: place.as_str().contains("/initContainers/") };
-                for (check, clause) in &of_containers {
-                    refuse(clause, check.of_container(pod, container))?;
+    /// The name of the field `name` of the injected container `item` in the checks, unless it can break none.
+    fn related_field(&self, item: &'r Item, name: &'r str) -> Option<&'r str> {
+        let has_propagation = || item.overlay.items_of("volumeMounts").iter().any(has_propagation);
+        match name {
+            // The rules for Linux, which most are, get no containers that have to be processes of a Windows node.
+            "image" if self.rule.matching.os == Some("linux") => None,
+            "ports" if overrides(item) => Some(OVERRIDING_PORTS),
+            "volumeMounts" if has_propagation() => Some(name),
+            "volumeMounts" => overrides(item).then_some(PLAIN_MOUNTS),
+            _ => Some(name),
+        }
+    }
+
+    fn verify_selected(&self, block: &'r Block) -> Result<(), Failure> {
+        let lists =
+            block.lists.iter().filter_map(|list| Some((related_name(list), &list.items.first()?.clause)));
+        let fields = lists.chain(written(block.parts.iter()));
+        let related = fields.flat_map(|(field, clause)| {
+            checks().filter(move |check| check.container.contains(&field)).map(move |check| (check, clause))
+        });
+        let related: Vec<_> = related.collect();
+        if related.is_empty() {
+            return Ok(());
+        }
+        let selected = self.selected(&block.select);
+        let views = selected.iter().filter_map(|(place, _)| {
+            let view = self.draft.at(place)?;
+            Some(Container { view, is_init: place.as_str().contains("/initContainers/") })
+        });
+        let selected: Vec<Container<'_>> = views.collect();
+        for (check, clause) in related {
+            for container in &selected {
+                self.refuse(clause, check, Some(*container))?;
+                if check.is_of_pod() {
+                    break;
                 }
             }
         }
         Ok(())
     }
+
+    /// Fails with the error in `container`, or in the pod and all of its containers. An error that the received object has too is not
+    /// the rule's: the API server may accept it, in an update or in its version.
+    fn refuse(
+        &self,
+        clause: &Clause,
+        check: &FieldCheck,
+        container: Option<Container<'_>>,
+    ) -> Result<(), Failure> {
+        let container = container.filter(|_| !check.is_of_pod());
+        let pod = Pod::of(self.draft.root(), self.draft.layout);
+        let Some(sentence) = pod.and_then(|pod| check.error(pod, container)) else { return Ok(()) };
+        let received = Pod::of(self.draft.received(), self.draft.layout);
+        let was_there = received.is_some_and(|pod| match container {
+            None => check.error(pod, None).is_some(),
+            Some(container) => {
+                pod.same(container).is_some_and(|container| check.error(pod, Some(container)).is_some())
+            }
+        });
+        if was_there { Ok(()) } else { Err(invalid(clause, sentence)) }
+    }
 }
 
-/// The fields that `parts` write, each once, with the first part of each.
+/// The fields that `parts` write, with the first part of each. The parts of a field follow each other.
 fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> Vec<(&'r str, &'r Clause)> {
     let field = |part: &'r Part| part.path.first().unwrap_or(&part.item.key).as_str();
     let mut fields: Vec<_> = parts.map(|part| (field(part), &part.item.clause)).collect();
@@ -137,49 +185,71 @@ fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> Vec<(&'r str, &'r Claus
     fields
 }
 
-/// The name of a list, or [`PLAIN_MOUNTS`] or [`OVERRIDING_PORTS`].
+/// The name of a list in the checks.
 fn related_name(list: &BlockList) -> &'static str {
-    let is_plain = |item: &Item| item.overlay.get("mountPropagation").is_none();
     match list.member {
-        "volumeMounts" if list.items.iter().all(is_plain) => PLAIN_MOUNTS,
+        "volumeMounts" if !list.items.iter().any(|item| has_propagation(&item.overlay)) => PLAIN_MOUNTS,
         "ports" if list.items.iter().any(overrides) => OVERRIDING_PORTS,
         member => member,
     }
 }
 
-/// Whether the rule writes the field of the injected container `item`.
-fn writes(item: &Item, field: &str) -> bool {
-    let name = if field == OVERRIDING_PORTS && overrides(item) { "ports" } else { field };
-    item.overlay.get(name).is_some()
+fn has_propagation(mount: &Overlay) -> bool {
+    mount.get("mountPropagation").is_some()
 }
 
 fn overrides(item: &Item) -> bool {
     item.on_conflict == OnConflict::Override
 }
 
-fn refuse(clause: &Clause, error: Option<String>) -> Result<(), Failure> {
-    error.map_or(Ok(()), |sentence| Err(invalid(clause, sentence)))
-}
-
 impl FieldCheck {
-    /// The error in the pod and in all of its containers.
-    fn of_pod(&self, pod: Pod<'_>) -> Option<String> {
-        match self.error {
-            CheckError::OfPod(error) => error(pod),
-            CheckError::OfContainer(error) => pod.containers().find_map(|container| error(pod, container)),
-        }
+    const fn of_pod(pod: &'static [&'static str], error: fn(Pod<'_>) -> Option<String>) -> Self {
+        Self { pod, container: &[], error: CheckError::OfPod(error) }
     }
 
-    /// The error in `container`, which the rule has changed.
-    fn of_container(&self, pod: Pod<'_>, container: Container<'_>) -> Option<String> {
-        match self.error {
-            CheckError::OfPod(error) => error(pod),
-            CheckError::OfContainer(error) => error(pod, container),
+    const fn of_container(
+        pod: &'static [&'static str],
+        container: &'static [&'static str],
+        error: fn(Pod<'_>, Container<'_>) -> Option<String>,
+    ) -> Self {
+        Self { pod, container, error: CheckError::OfContainer(error) }
+    }
+
+    /// A check of the pod that fields of containers can break too.
+    const fn with_container(self, container: &'static [&'static str]) -> Self {
+        Self { container, ..self }
+    }
+
+    fn is_of_pod(&self) -> bool {
+        matches!(self.error, CheckError::OfPod(_))
+    }
+
+    /// The error in `container`, or without one in the pod and all of its containers.
+    fn error(&self, pod: Pod<'_>, container: Option<Container<'_>>) -> Option<String> {
+        match (self.error, container) {
+            (CheckError::OfPod(error), _) => error(pod),
+            (CheckError::OfContainer(error), Some(container)) => error(pod, container),
+            (CheckError::OfContainer(error), None) => {
+                pod.containers().find_map(|container| error(pod, container))
+            }
         }
     }
 }
 
 impl<'d> Pod<'d> {
+    fn of(object: View<'d>, layout: &Layout) -> Option<Self> {
+        let at = |pointer| object.pointer(pointer).filter(|found| !found.is_null());
+        Some(Self { metadata: at(&layout.metadata), spec: at(&layout.spec)?, completes: layout.completes })
+    }
+
+    /// The container with the list and the name of `container`.
+    fn same(self, container: Container<'_>) -> Option<Container<'d>> {
+        let name = string_member(container.view, "name")?;
+        let is_same =
+            |other: &Container<'d>| other.is_init == container.is_init && is_text(other.view, "name", &name);
+        self.containers().find(is_same)
+    }
+
     fn containers(self) -> impl Iterator<Item = Container<'d>> {
         LISTS.into_iter().flat_map(move |list| {
             let all = present(self.spec, list).into_iter().flat_map(View::iter);

@@ -19,7 +19,14 @@ fn requests_stay_within_limits() {
         ("requests: {example.com/gpu: 1}", "", "error"),
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 2}", "", "error"),
         ("requests: {example.com/gpu: 1}, limits: {example.com/gpu: 1}", "", "applied"),
-        ("limits: {hugepages-2Mi: 4Mi}", r#""requests":{"hugepages-2Mi":"2Mi"}"#, "error"),
+        (
+            "requests: {hugepages-2Mi: 2Mi}, limits: {hugepages-2Mi: 4Mi}",
+            r#""requests":{"cpu":"1"}"#,
+            "error",
+        ),
+        // An error of the pod is not the rule's.
+        ("limits: {hugepages-2Mi: 4Mi}", r#""requests":{"hugepages-2Mi":"2Mi"}"#, "applied"),
+        ("requests: {memory: 1Gi}", r#""requests":{"cpu":"2"},"limits":{"cpu":"1"}"#, "applied"),
     ] {
         assert_eq!(outcome(&block(rule), &with(theirs)), expected, "{rule} {theirs}");
     }
@@ -121,7 +128,7 @@ fn containers_stay_within_the_resources_of_the_pod() {
         (&*native, r#"{"requests":{"cpu":"550m"}}"#, "applied"),
         // It ends before the others start.
         (init, r#"{"requests":{"cpu":"500m"}}"#, "applied"),
-        (init, r#"{"requests":{"cpu":"50m"}}"#, "error"),
+        (&*init.replace("100m", "500m"), r#"{"requests":{"cpu":"450m"}}"#, "error"),
         (&*regular, r#"{"limits":{"cpu":"500m"}}"#, "error"),
         // The API server compares the limits of regular containers only.
         (&*native, r#"{"limits":{"cpu":"600m"}}"#, "applied"),

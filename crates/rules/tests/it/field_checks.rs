@@ -1,7 +1,8 @@
-//! A rule that would make a valid pod invalid is not applied. Each row was refused by a real API server.
+//! A rule that would make a valid pod invalid is not applied. Each row is of a pod that kube-apiserver 1.36 refused.
 
 use vestibule_rules::{Resource, Subject, Verb};
 
+use crate::growth::takes_less_than;
 use crate::kit::{decide, pod, rule, rules, word};
 
 /// The rule, the pod's specification beside its container `app`, the members of the container, and the message.
@@ -70,7 +71,7 @@ const WITH_OVERRIDE: &[Row] = &[
         "volumes: [{name: v, emptyDir: {}}]",
         "",
         r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
-        "volume `v` is no claim",
+        "volume `v` is not a",
     ),
     (
         "containerPatches: [{select: {all: true}, ports: [{containerPort: 80, hostPort: 80}]}]",
@@ -116,7 +117,7 @@ const OF_CONTAINERS: &[Row] = &[
         "alike in `hostProcess`",
     ),
     ("securityContext: {appArmorProfile: {type: RuntimeDefault}}", "", "", "name different profiles"),
-    ("volumeDevices: [{name: w, devicePath: /d}]", "", "", "volume `w` is no claim"),
+    ("volumeDevices: [{name: w, devicePath: /d}]", "", "", "volume `w` is not a"),
     (
         "volumeMounts: [{name: v, mountPath: /m}]",
         "",
@@ -164,11 +165,79 @@ fn fields_that_exclude_each_other_are_an_error_of_the_rule() {
     }
 }
 
+/// The API server may accept such a pod: in an update, or because its version does not make the check.
+#[test]
+fn an_error_that_the_pod_has_already_is_not_the_rules() {
+    for (lines, spec, container, expected) in [
+        (
+            "containerPatches: [{select: {names: [app]}, volumeDevices: [{name: v, devicePath: /e}]}]",
+            r#""hostUsers":false"#,
+            r#""volumeDevices":[{"name":"u","devicePath":"/d"}]"#,
+            "applied",
+        ),
+        (
+            "containerPatches: [{select: {names: [other]}, volumeDevices: [{name: v, devicePath: /e}]}]",
+            r#""hostUsers":false"#,
+            r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
+            "error",
+        ),
+        (
+            "pod: {spec: {setHostnameAsFQDN: true}}",
+            r#""hostnameOverride":"h","hostNetwork":true"#,
+            "",
+            "applied",
+        ),
+        (
+            "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}]",
+            r#""hostNetwork":true"#,
+            "",
+            "applied",
+        ),
+    ] {
+        let decision = decide(&any_system(lines), &object(spec, container));
+        assert_eq!(word(&decision), expected, "{lines} {spec} {container}: {:?}", decision.warnings);
+    }
+}
+
+/// The members of the pod's specification and of its container, with lists made of an item for each number.
+type Lists = fn(&dyn Fn(&str) -> String) -> (String, String);
+
+/// Regression test: the checks took time for each pair of a device and a mount, of a request and a limit, and of claims.
+#[test]
+fn long_lists_are_checked_in_linear_time() {
+    let evaluate = |fields: &str, of: Lists, count: usize| {
+        let many = |item: &str| {
+            (0..count).map(|number| item.replace('#', &number.to_string())).collect::<Vec<_>>().join(",")
+        };
+        let (spec, container) = of(&many);
+        let rules = any_system(&format!("containerPatches: [{{select: {{names: [app]}}, {fields}}}]"));
+        let object = object(&spec, &container);
+        move || assert_eq!(word(&decide(&rules, &object)), "applied")
+    };
+    let devices: Lists = |many| {
+        let (devices, mounts) =
+            (many(r##"{"name":"d#","devicePath":"/#"}"##), many(r##"{"name":"m#","mountPath":"/m/#"}"##));
+        (String::new(), format!(r#""volumeDevices":[{devices}],"volumeMounts":[{mounts}]"#))
+    };
+    let resources: Lists = |many| {
+        let (amounts, claims) = (many(r##""a/#":"1""##), many(r##"{"name":"c#"}"##));
+        (
+            format!(r#""resources":{{"limits":{{{amounts}}}}},"resourceClaims":[{claims}]"#),
+            format!(r#""resources":{{"requests":{{{amounts}}},"limits":{{{amounts}}},"claims":[{claims}]}}"#),
+        )
+    };
+    for (fields, of) in [
+        ("volumeMounts: [{name: w, mountPath: /n}]", devices),
+        ("resources: {limits: {memory: 1Gi}}", resources),
+    ] {
+        takes_less_than(8, evaluate(fields, of, 1_000), evaluate(fields, of, 4_000));
+    }
+}
+
 /// The same fields of an injected container.
 #[test]
 fn injected_containers_fit_the_pod() {
     for (fields, spec, _, why) in OF_CONTAINERS.iter().take(6) {
-        let fields = fields.trim_start_matches("replace: [resizePolicy], ");
         let lines = format!("sidecars: [{{name: s, image: i, {fields}}}]");
         let rules = any_system(&lines);
         let decision = decide(&rules, &object(spec, ""));

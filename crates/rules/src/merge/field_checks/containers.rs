@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{CheckError, Container, FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS, Pod, flag, is_text, items};
+use super::{Container, FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS, Pod, flag, is_text, items};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
@@ -15,25 +15,18 @@ pub(crate) const ONLY_LASTING: &[&str] = &["lifecycle", "livenessProbe", "readin
 const PROBES: &[&str] = &["livenessProbe", "readinessProbe", "startupProbe"];
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    check(&[], ONLY_LASTING, lifetime),
-    check(&[], PROBES, probe_handlers),
-    check(&["terminationGracePeriodSeconds"], &["lifecycle"], sleep),
-    check(&["restartPolicy"], &["resizePolicy"], resize_policy),
-    check(&[], &["securityContext"], privileges),
-    check(&["hostUsers"], &["securityContext"], proc_mount),
-    check(&[], &["securityContext", "volumeMounts"], propagation),
-    check(&["hostUsers", "volumes"], &[PLAIN_MOUNTS, "volumeDevices", "volumeMounts"], devices),
-    check(&["hostNetwork"], &[OVERRIDING_PORTS, "ports"], host_ports),
-    check(&[], &[OVERRIDING_PORTS], port_names),
+    FieldCheck::of_container(&[], ONLY_LASTING, lifetime),
+    FieldCheck::of_container(&[], PROBES, probe_handlers),
+    FieldCheck::of_container(&["terminationGracePeriodSeconds"], &["lifecycle"], sleep),
+    FieldCheck::of_container(&["restartPolicy"], &["resizePolicy"], resize_policy),
+    FieldCheck::of_container(&[], &["securityContext"], privileges),
+    FieldCheck::of_container(&["hostUsers"], &["securityContext"], proc_mount),
+    FieldCheck::of_container(&[], &["securityContext", "volumeMounts"], propagation),
+    FieldCheck::of_container(&["hostUsers"], &["volumeDevices"], user_namespace),
+    FieldCheck::of_container(&["volumes"], &[PLAIN_MOUNTS, "volumeDevices", "volumeMounts"], devices),
+    FieldCheck::of_container(&["hostNetwork"], &[OVERRIDING_PORTS, "ports"], host_ports),
+    FieldCheck::of_container(&[], &[OVERRIDING_PORTS], port_names),
 ];
-
-const fn check(
-    pod: &'static [&'static str],
-    container: &'static [&'static str],
-    error: fn(Pod<'_>, Container<'_>) -> Option<String>,
-) -> FieldCheck {
-    FieldCheck { pod, container, error: CheckError::OfContainer(error) }
-}
 
 fn lifetime(_: Pod<'_>, container: Container<'_>) -> Option<String> {
     let field = ONLY_LASTING.iter().find(|field| present(container.view, field).is_some());
@@ -102,32 +95,36 @@ fn propagation(_: Pod<'_>, container: Container<'_>) -> Option<String> {
     .then(|| "`mountPropagation: Bidirectional` needs a privileged container".to_owned())
 }
 
+fn user_namespace(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+    (flag(pod.spec, "hostUsers") == Some(false) && container.items("volumeDevices").next().is_some())
+        .then(|| "`hostUsers: false` and `volumeDevices` exclude each other".to_owned())
+}
+
 fn devices(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut devices = container.items("volumeDevices").peekable();
     devices.peek()?;
-    if flag(pod.spec, "hostUsers") == Some(false) {
-        return Some("`hostUsers: false` and `volumeDevices` exclude each other".to_owned());
-    }
+    let of_mounts = |member: &'static str| {
+        container.items("volumeMounts").filter_map(move |mount| string_member(mount, member))
+    };
+    let mut names: HashSet<_> = of_mounts("name").collect();
+    let mut paths: HashSet<_> = of_mounts("mountPath").collect();
+    let is_claim = |volume: &View<'_>| {
+        ["ephemeral", "persistentVolumeClaim"].iter().any(|source| present(*volume, source).is_some())
+    };
+    let others = items(pod.spec, "volumes").filter(|volume| !is_claim(volume));
+    let others: HashSet<_> = others.filter_map(|volume| string_member(volume, "name")).collect();
     devices.find_map(|device| {
         let (name, path) = (string_member(device, "name")?, string_member(device, "devicePath")?);
-        let is_mounted = |mount| is_text(mount, "name", &name) || is_text(mount, "mountPath", &path);
-        let is_file_system = |volume| {
-            let is_claim =
-                ["ephemeral", "persistentVolumeClaim"].iter().any(|one| present(volume, one).is_some());
-            is_text(volume, "name", &name) && !is_claim
-        };
-        let uses = container.items("volumeDevices").filter(|other| is_text(*other, "name", &name)).count();
-        let name = printable_short(&name);
-        if uses > 1 || container.items("volumeMounts").any(is_mounted) {
-            Some(format!("the volume or the path of device `{name}` is used twice in one container"))
-        } else {
-            let wrong = items(pod.spec, "volumes").any(is_file_system);
-            wrong.then(|| format!("volume `{name}` is no claim, so it cannot be a device"))
+        let shown = printable_short(&name);
+        if others.contains(&name) {
+            let sources = "a `persistentVolumeClaim` or `ephemeral` volume";
+            return Some(format!("volume `{shown}` is not {sources}, so it cannot be a device"));
         }
+        (!names.insert(name) || !paths.insert(path))
+            .then(|| format!("the volume or the path of device `{shown}` is used twice in one container"))
     })
 }
 
-/// In the network of the node, a port of the node is the container's own.
 fn host_ports(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     let differs = |port: View<'_>| {
         let own = present(port, "hostPort").and_then(View::as_i64).filter(|own| *own != 0);

@@ -4,29 +4,21 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{CheckError, FieldCheck, OVERRIDING_PORTS, Pod, flag, is_text, items};
+use super::{FieldCheck, OVERRIDING_PORTS, Pod, flag, is_text, items};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    check(&["nodeName", "schedulingGates"], scheduling_gates),
-    check(&["hostPID", "shareProcessNamespace"], process_namespace),
-    check(&["hostIPC", "hostNetwork", "hostPID", "hostUsers"], user_namespace),
-    check(&["hostNetwork", "hostnameOverride", "setHostnameAsFQDN"], hostname),
-    check(&["hostIPC", "hostNetwork", "securityContext"], sysctls),
-    FieldCheck {
-        pod: &["hostNetwork"],
-        container: &[OVERRIDING_PORTS],
-        error: CheckError::OfPod(shared_host_ports),
-    },
-    check(&["dnsConfig", "dnsPolicy"], name_servers),
-    check(&["activeDeadlineSeconds", "restartPolicy"], completion),
+    FieldCheck::of_pod(&["nodeName", "schedulingGates"], scheduling_gates),
+    FieldCheck::of_pod(&["hostPID", "shareProcessNamespace"], process_namespace),
+    FieldCheck::of_pod(&["hostIPC", "hostNetwork", "hostPID", "hostUsers"], user_namespace),
+    FieldCheck::of_pod(&["hostNetwork", "hostnameOverride", "setHostnameAsFQDN"], hostname),
+    FieldCheck::of_pod(&["hostIPC", "hostNetwork", "securityContext"], sysctls),
+    FieldCheck::of_pod(&["hostNetwork"], shared_host_ports).with_container(&[OVERRIDING_PORTS]),
+    FieldCheck::of_pod(&["dnsConfig", "dnsPolicy"], name_servers),
+    FieldCheck::of_pod(&["activeDeadlineSeconds", "restartPolicy"], completion),
 ];
-
-const fn check(pod: &'static [&'static str], error: fn(Pod<'_>) -> Option<String>) -> FieldCheck {
-    FieldCheck { pod, container: &[], error: CheckError::OfPod(error) }
-}
 
 fn scheduling_gates(pod: Pod<'_>) -> Option<String> {
     let has_node = string_member(pod.spec, "nodeName").is_some_and(|name| !name.is_empty());
@@ -52,15 +44,26 @@ fn hostname(pod: Pod<'_>) -> Option<String> {
     Some(exclude("hostnameOverride", other))
 }
 
+/// Other sysctls that begin with `kernel.` belong to no namespace.
+const SYSCTLS_OF_IPC: &[&str] = &[
+    "kernel.msgmax",
+    "kernel.msgmnb",
+    "kernel.msgmni",
+    "kernel.sem",
+    "kernel.shm_rmid_forced",
+    "kernel.shmall",
+    "kernel.shmmax",
+    "kernel.shmmni",
+];
+
 fn sysctls(pod: Pod<'_>) -> Option<String> {
     let security = present(pod.spec, "securityContext")?;
     let of_node = |sysctl: View<'_>| {
         // The API server takes both separators.
         let name = string_member(sysctl, "name")?.replace('/', ".");
-        let is_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let field = if is_of(&["net."]) {
+        let field = if name.starts_with("net.") {
             "hostNetwork"
-        } else if is_of(&["kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."]) {
+        } else if name.starts_with("fs.mqueue.") || SYSCTLS_OF_IPC.contains(&&*name) {
             "hostIPC"
         } else {
             return None;

@@ -1,25 +1,19 @@
 //! Checks of the annotations that named the AppArmor and seccomp profiles of containers before there were fields. The API server
 //! compares both.
 
+use std::collections::HashSet;
+
 use vestibule_patch::View;
 
-use super::{CheckError, Container, FieldCheck, Pod, is_text};
+use super::{Container, FieldCheck, Pod};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    FieldCheck { pod: &["annotations"], container: &[], error: CheckError::OfPod(containers_of_annotations) },
-    FieldCheck {
-        pod: &["annotations", "securityContext"],
-        container: &["securityContext"],
-        error: CheckError::OfContainer(app_armor),
-    },
-    FieldCheck {
-        pod: &["annotations", "securityContext"],
-        container: &[],
-        error: CheckError::OfPod(seccomp),
-    },
+    FieldCheck::of_pod(&["annotations"], containers_of_annotations),
+    FieldCheck::of_container(&["annotations", "securityContext"], &["securityContext"], app_armor),
+    FieldCheck::of_pod(&["annotations", "securityContext"], seccomp),
 ];
 
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -32,39 +26,41 @@ pub(super) fn is_profile(key: &str) -> bool {
 }
 
 fn containers_of_annotations(pod: Pod<'_>) -> Option<String> {
-    pod.annotations().map(View::entries).unwrap_or_default().into_iter().find_map(|(key, _)| {
-        let name = key.strip_prefix(APP_ARMOR)?;
-        let is_there = pod.containers().any(|container| is_text(container.view, "name", name));
-        let name = printable_short(name);
-        (!is_there).then(|| {
-            format!("an annotation gives container `{name}` a profile, and the pod has no such container")
-        })
-    })
+    let annotations = pod.annotations().map(View::entries).unwrap_or_default();
+    let mut named = annotations.iter().filter_map(|(key, _)| key.strip_prefix(APP_ARMOR)).peekable();
+    named.peek()?;
+    let containers: HashSet<_> =
+        pod.containers().filter_map(|container| string_member(container.view, "name")).collect();
+    let name = printable_short(named.find(|name| !containers.contains(*name))?);
+    Some(format!("an annotation gives container `{name}` a profile, and the pod has no such container"))
 }
 
-/// In a pod of its own, the annotation takes the place of a profile that all containers share. In a template, it may not differ.
+/// In a pod of its own, the annotation takes the place of a profile that all containers share. In a template, the API server refuses
+/// an annotation that differs.
 fn app_armor(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     let shared = || present(present(pod.spec, "securityContext")?, "appArmorProfile");
     let shared = || pod.completes.and_then(|_| shared());
     let field = container.security("appArmorProfile").or_else(shared)?;
-    let name = string_member(container.view, "name")?;
-    differs(pod, &format!("{APP_ARMOR}{name}"), field).then(|| sentence("appArmorProfile"))
+    let key = format!("{APP_ARMOR}{}", string_member(container.view, "name")?);
+    differs(pod, &key, field, &["runtime/default"]).then(|| sentence("appArmorProfile"))
 }
 
 fn seccomp(pod: Pod<'_>) -> Option<String> {
     let field = present(present(pod.spec, "securityContext")?, "seccompProfile")?;
-    differs(pod, SECCOMP, field).then(|| sentence("seccompProfile"))
+    differs(pod, SECCOMP, field, &["runtime/default", "docker/default"]).then(|| sentence("seccompProfile"))
 }
 
-/// Whether the annotation `key` names another profile than `field`.
-fn differs(pod: Pod<'_>, key: &str, field: View<'_>) -> bool {
+/// Whether the annotation `key` names another profile than `field`. `defaults` are the names of the runtime's.
+fn differs(pod: Pod<'_>, key: &str, field: View<'_>, defaults: &[&str]) -> bool {
     let annotation = pod.annotations().and_then(|all| string_member(all, key));
     let Some(annotation) = annotation else { return false };
-    let local = string_member(field, "localhostProfile");
     match string_member(field, "type").as_deref() {
         Some("Unconfined") => annotation != "unconfined",
-        Some("RuntimeDefault") => !["runtime/default", "docker/default"].contains(&&*annotation),
-        Some("Localhost") => annotation.strip_prefix("localhost/") != local.as_deref(),
+        Some("RuntimeDefault") => !defaults.contains(&&*annotation),
+        Some("Localhost") => {
+            let local = string_member(field, "localhostProfile").unwrap_or_default();
+            annotation.strip_prefix("localhost/") != Some(&*local)
+        }
         _ => false,
     }
 }

@@ -1,30 +1,34 @@
 //! Checks of requests, limits and claims. A pod with resources of its own (KEP-2837) limits those of its containers.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::View;
 
-use super::{CheckError, Container, FieldCheck, Pod, is_text, items};
+use super::{Container, FieldCheck, Pod, is_text, items};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::quantity::rounded_nanos;
 use crate::subject::string_member;
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(amounts) },
-    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(huge_pages) },
-    FieldCheck { pod: &[], container: &["resources"], error: CheckError::OfContainer(claims) },
-    FieldCheck { pod: &["resources"], container: &["resources"], error: CheckError::OfPod(excess) },
+    FieldCheck::of_container(&[], &["resources"], amounts),
+    FieldCheck::of_container(&[], &["resources"], huge_pages),
+    FieldCheck::of_container(&[], &["resources"], claims),
+    FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];
 
 /// The error in the request and the limit of one resource.
 fn amounts(_: Pod<'_>, container: Container<'_>) -> Option<String> {
-    let requests = present(present(container.view, "resources")?, "requests")?;
+    let resources = present(container.view, "resources")?;
+    let requests = present(resources, "requests")?;
+    let limits = present(resources, "limits").map(View::entries).unwrap_or_default();
+    let limits: HashMap<_, _> = limits.into_iter().collect();
     requests.entries().into_iter().find_map(|(key, request)| {
         // Huge pages and extended resources cannot be overcommitted.
-        let exact = key.starts_with("hugepages-") || key.contains('/') && !key.contains("kubernetes.io/");
+        let exact = is_huge_pages(&key) || key.contains('/') && !key.contains("kubernetes.io/");
         let (request, shown) = (nanos(request)?, printable_short(&key));
-        match amount(container.view, "limits", &key) {
+        match limits.get(&key).and_then(|limit| nanos(*limit)) {
             Some(limit) if request > limit => {
                 Some(format!("more `{shown}` would be requested than its limit allows"))
             }
@@ -42,22 +46,31 @@ fn huge_pages(_: Pod<'_>, container: Container<'_>) -> Option<String> {
     let groups = ["limits", "requests"].into_iter().filter_map(|group| present(resources, group));
     let names: Vec<Cow<'_, str>> = groups.flat_map(View::entries).map(|(name, _)| name).collect();
     let has_other = names.iter().any(|name| ["cpu", "memory"].contains(&&**name));
-    (!has_other && names.iter().any(|name| name.starts_with("hugepages-")))
+    (!has_other && names.iter().any(|name| is_huge_pages(name)))
         .then(|| "a container with huge pages needs `cpu` or `memory` as well".to_owned())
 }
 
 fn claims(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
-    let is_of_pod = |name: &str| items(pod.spec, "resourceClaims").any(|claim| is_text(claim, "name", name));
-    let claims = items(present(container.view, "resources")?, "claims");
-    let missing = claims.filter_map(|claim| string_member(claim, "name")).find(|name| !is_of_pod(name))?;
+    let name = |claim| string_member(claim, "name");
+    let mut wanted = items(present(container.view, "resources")?, "claims").filter_map(name).peekable();
+    wanted.peek()?;
+    let of_pod: HashSet<_> = items(pod.spec, "resourceClaims").filter_map(name).collect();
+    let missing = wanted.find(|name| !of_pod.contains(name))?;
     Some(format!("the pod has no resource claim `{}`", printable_short(&missing)))
 }
+
+/// How many resources of a pod are compared, each with those of all containers. There are two, and one for each size of huge pages.
+const MOST_KEYS: usize = 16;
 
 /// The API server refuses a pod whose containers request more, or one of whose regular containers has a higher limit. An injected
 /// container counts too.
 fn excess(pod: Pod<'_>) -> Option<String> {
     let resources = present(pod.spec, "resources")?;
-    let keys = |group: &str| present(resources, group).map(View::entries).unwrap_or_default();
+    let keys = |group: &str| {
+        let entries = present(resources, group).map(View::entries).unwrap_or_default();
+        let is_of_pod = |key: &str| ["cpu", "memory"].contains(&key) || is_huge_pages(key);
+        entries.into_iter().filter(move |(key, _)| is_of_pod(key)).take(MOST_KEYS)
+    };
     for (key, limit) in keys("limits") {
         let limit = nanos(limit)?;
         let is_higher = |container: &View<'_>| amount(*container, "limits", &key) > Some(limit);
@@ -68,7 +81,7 @@ fn excess(pod: Pod<'_>) -> Option<String> {
         }
     }
     // Without a request of the pod, the API server takes that of its containers, which the limit of the pod bounds.
-    for (key, amount) in keys("requests").into_iter().chain(keys("limits")) {
+    for (key, amount) in keys("requests").chain(keys("limits")) {
         if requested(pod, &key) > nanos(amount)? {
             let key = printable_short(&key);
             return Some(format!("the containers would request more `{key}` than the pod"));
@@ -97,6 +110,10 @@ fn requested(pod: Pod<'_>, key: &str) -> i128 {
 
 fn amount(container: View<'_>, group: &str, key: &str) -> Option<i128> {
     nanos(present(present(present(container, "resources")?, group)?, key)?)
+}
+
+fn is_huge_pages(key: &str) -> bool {
+    key.starts_with("hugepages-")
 }
 
 fn nanos(amount: View<'_>) -> Option<i128> {

@@ -2,35 +2,19 @@
 
 use vestibule_patch::View;
 
-use super::{CheckError, Container, FieldCheck, Pod, items};
+use super::{Container, FieldCheck, Pod};
 use crate::merge::contains::present;
 use crate::subject::string_member;
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    FieldCheck {
-        pod: &[
-            "hostIPC",
-            "hostPID",
-            "hostUsers",
-            "os",
-            "resources",
-            "securityContext",
-            "shareProcessNamespace",
-        ],
-        container: &[],
-        error: CheckError::OfPod(fields_of_pod),
-    },
-    FieldCheck {
-        pod: &["os"],
-        container: &["securityContext"],
-        error: CheckError::OfContainer(fields_of_container),
-    },
+    FieldCheck::of_pod(
+        &["hostIPC", "hostPID", "hostUsers", "os", "resources", "securityContext", "shareProcessNamespace"],
+        fields_of_pod,
+    ),
+    FieldCheck::of_container(&["os"], &["securityContext"], fields_of_container),
     // Every injected container has an image.
-    FieldCheck {
-        pod: &["hostNetwork", "securityContext"],
-        container: &["image", "securityContext"],
-        error: CheckError::OfContainer(host_process),
-    },
+    FieldCheck::of_pod(&["hostNetwork", "securityContext"], host_process)
+        .with_container(&["image", "securityContext"]),
 ];
 
 /// What a pod for Windows cannot have. `hostIPC: false` and `hostPID: false` mean that they are absent.
@@ -91,11 +75,9 @@ fn excluded(pod: Pod<'_>, of_linux: &'static [&'static str]) -> &'static [&'stat
 }
 
 fn first(security: View<'_>, names: &'static [&'static str]) -> Option<&'static str> {
-    names.iter().copied().find(|name| present(security, name).is_some_and(|value| !is_empty_list(value)))
-}
-
-fn is_empty_list(value: View<'_>) -> bool {
-    value.kind() == vestibule_patch::Kind::Array && value.item(0).is_none()
+    // The API server looks at the length of this list only.
+    let is_set = |name: &str, value: View<'_>| name != "sysctls" || value.item(0).is_some();
+    names.iter().copied().find(|name| present(security, name).is_some_and(|value| is_set(name, value)))
 }
 
 fn is_for(pod: Pod<'_>, system: &str) -> bool {
@@ -107,20 +89,23 @@ fn sentence(pod: Pod<'_>, field: &str) -> String {
     format!("a pod for {system} cannot have `{field}`")
 }
 
-/// Either all containers are processes of the node, or none. The pod was valid before, so that one other container tells.
-fn host_process(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+/// Either all containers are processes of the node, or none.
+fn host_process(pod: Pod<'_>) -> Option<String> {
     let option = |object| {
         let options = present(present(object, "securityContext")?, "windowsOptions")?;
         present(options, "hostProcess")?.as_bool()
     };
     let of_pod = option(pod.spec);
-    let is_process = |container| option(container).or(of_pod).unwrap_or_default();
-    let own = is_process(container.view);
-    if items(pod.spec, "containers").take(2).any(|other| is_process(other) != own)
-        || of_pod.zip(option(container.view)).is_some_and(|(pod, own)| pod != own)
-    {
+    let (mut processes, mut others) = (false, false);
+    for container in pod.containers() {
+        let own = option(container.view);
+        let is_process = own.or(of_pod).unwrap_or_default();
+        processes |= is_process;
+        others |= !is_process || of_pod.zip(own).is_some_and(|(pod, own)| pod != own);
+    }
+    if processes && others {
         return Some("all containers of a pod have to be alike in `hostProcess`".to_owned());
     }
-    (own && !pod.is("hostNetwork"))
+    (processes && !pod.is("hostNetwork"))
         .then(|| "a container with `hostProcess` needs `hostNetwork: true`".to_owned())
 }
