@@ -106,6 +106,15 @@ fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
     assert_eq!(rights.matches(pods).count(), 1, "the right to count lagging pods");
     let counting = format!("{{{{- if ne .Values.laggingPods \"off\" }}}}\n{pods}{{{{- end }}}}\n");
     let rights = rights.replace(pods, &counting);
+    // A release in `default` has these rights in its own Role. Two objects of one name: Helm applies the second, or fails.
+    let of_default: Vec<_> = rights
+        .split_inclusive("---\n")
+        .filter(|document| document.contains("  namespace: default\n"))
+        .collect();
+    let of_default = format!("---\n{}", of_default.concat().trim_end_matches("---\n"));
+    assert_eq!(rights.matches(&of_default).count(), 1, "the Role and its binding in `default`");
+    let elsewhere = format!("{{{{- if ne .Release.Namespace \"default\" }}}}\n{of_default}{{{{- end }}}}\n");
+    let rights = rights.replace(&of_default, &elsewhere);
     let others = of(&[
         "Service",
         "PodDisruptionBudget",
@@ -184,6 +193,48 @@ async fn the_chart_is_manifests_with_flags() {
             }
             assert_equal(found, manifests(NAMESPACE, flags).objects(), flags);
         }
+    }
+}
+
+/// The chart had two Roles `injector` there: `helm install` failed, or the replicas had no right to their Secret.
+#[tokio::test]
+async fn a_release_in_default_has_the_rights_of_manifests() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for helm in [&tools.helm3, &tools.helm4] {
+        let found = template_with(helm, &json!({}), &["--no-hooks", "--namespace", "default"]).objects();
+        let roles = |objects: Vec<Value>| -> Vec<Value> {
+            objects
+                .into_iter()
+                .filter(|object| object["kind"] == "Role" || object["kind"] == "RoleBinding")
+                .collect()
+        };
+        let found = roles(found);
+        assert_eq!(found.len(), 2);
+        assert_equal(found, roles(manifests("default", "").objects()), "default");
+    }
+}
+
+/// `helm test` waited for a pod that no node may run, or whose image no node may pull.
+#[tokio::test]
+async fn the_pod_of_the_test_runs_where_the_others_run() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let terms =
+        json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "arm", "operator": "DoesNotExist"}]}]});
+    let nodes = json!({"requiredDuringSchedulingIgnoredDuringExecution": terms});
+    let values = json!({
+        "image": {"pullPolicy": "Never"},
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [{"operator": "Exists"}],
+        // A pod of its own must not keep away from the replicas.
+        "affinity": {"nodeAffinity": nodes, "podAntiAffinity": {}},
+    });
+    for helm in [&tools.helm3, &tools.helm4] {
+        let objects = template_with(helm, &values, &[]).objects();
+        let pod = &objects.iter().find(|object| object["kind"] == "Pod").unwrap()["spec"];
+        assert_eq!(pod["containers"][0]["imagePullPolicy"], "Never");
+        assert_eq!(pod["nodeSelector"], values["nodeSelector"]);
+        assert_eq!(pod["tolerations"], values["tolerations"]);
+        assert_eq!(pod["affinity"], json!({"nodeAffinity": nodes}));
     }
 }
 
