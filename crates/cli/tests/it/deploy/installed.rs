@@ -67,6 +67,27 @@ async fn helm_installs_upgrades_and_uninstalls() {
     }
 }
 
+/// The printed `fieldRef` had no `apiVersion`: with the API server's default it was a conflict with the manager before.
+#[tokio::test]
+async fn each_way_takes_an_installation_of_the_same_version_over() {
+    let Some(cluster) = Cluster::start().await else { return };
+    let helm = |command: &str| {
+        let helm = cluster.tools.helm4.display();
+        cluster
+            .run(&format!("{helm} {command} vestibule deploy/helm/vestibule -n {NAMESPACE} --take-ownership"))
+    };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.run(&from_page("kubectl apply --server-side -f")).exits(0);
+    helm("install").exits(0);
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.run(&from_page("kubectl apply --server-side -f")).exits(0);
+    helm("upgrade").exits(0);
+    // What another way has left is taken over too.
+    finish(&mut cluster.vestibule("uninstall"), "").exits(0);
+    cluster.run(&format!("{} uninstall vestibule -n {NAMESPACE}", cluster.tools.helm4.display())).exits(0);
+    helm("install").exits(0);
+}
+
 #[tokio::test]
 async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing() {
     let Some(cluster) = Cluster::start().await else { return };
