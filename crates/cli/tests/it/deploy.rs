@@ -270,6 +270,19 @@ async fn the_chart_refuses_one_port_for_both() {
     }
 }
 
+/// The API server refused the autoscaler after the other objects were made.
+#[tokio::test]
+async fn the_chart_refuses_an_autoscaler_whose_smallest_number_is_the_larger_one() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for helm in [&tools.helm3, &tools.helm4] {
+        let refused = template(helm, &json!({"autoscaling": {"enabled": true, "minReplicas": 7}}));
+        let says = refused.err.contains("minReplicas is 7 and autoscaling.maxReplicas is 6");
+        assert!(!refused.status.success() && says, "{}", refused.err);
+        template(helm, &json!({"autoscaling": {"enabled": true, "minReplicas": 6}})).exits(0);
+        template(helm, &json!({"autoscaling": {"minReplicas": 7}})).exits(0);
+    }
+}
+
 #[tokio::test]
 async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     let Some(Tools { helm3, helm4, .. }) = tools_or_skip().await else { return };
@@ -279,6 +292,9 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
             json!({"image": {"digest": "abc"}}),
             json!({"apiServer": {"cidrs": ["shop"]}}),
             json!({"laggingPods": "never"}),
+            // `serve` takes neither: the pods would not start.
+            json!({"laggingPods": "0s"}),
+            json!({"laggingPods": "1m1h"}),
             json!({"crds": {"instal": false}}),
             json!({"autoscaling": {"averageCPU": "80%"}}),
             json!({"priorityClass": {"value": 1000000001}}),
