@@ -280,6 +280,27 @@ async fn install_names_another_webhook_that_denies_its_probe() {
     assert!(!late.err.contains("a secret"), "{}", late.err);
 }
 
+/// The message named `kubectl describe pods`, which shows nothing about pods that a quota refuses.
+#[tokio::test]
+async fn install_says_why_no_pod_is_made() {
+    let Some(cluster) = Cluster::start().await else { return };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    // No controller runs here.
+    let refusal = json!({"status": {"conditions": [{
+        "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "pods \"injector-1\" is forbidden: failed quota: cpu: must specify limits.cpu for: webhook",
+    }]}});
+    cluster
+        .run(&format!(
+            "kubectl patch deployment injector -n {NAMESPACE} --subresource=status --type=merge -p '{refusal}'"
+        ))
+        .exits(0);
+    let late = finish(&mut cluster.vestibule("install --timeout 1s"), "");
+    late.fails(1, "the API server does not call injector after 1s: 0 of 2 pods available").tells(
+        "; pods are not made: pods \"injector-1\" is forbidden: failed quota: cpu: must specify limits.cpu for: webhook",
+    );
+}
+
 /// A server-side apply needs both rights. `install` made the namespace, and then failed.
 #[tokio::test]
 async fn install_asks_for_the_right_to_patch_in_a_new_namespace() {
