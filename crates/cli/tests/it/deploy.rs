@@ -290,6 +290,11 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
         for values in [
             json!({"replica": 3}),
             json!({"image": {"digest": "abc"}}),
+            // The tag has a value of its own: `web:1:0.1.0` is no image, and the pods would not start.
+            json!({"image": {"repository": "registry.example.com:5000/web:1"}}),
+            json!({"image": {"repository": "web@sha256:0"}}),
+            json!({"image": {"repository": "web "}}),
+            json!({"image": {"tag": ":1"}}),
             json!({"apiServer": {"cidrs": ["shop"]}}),
             json!({"laggingPods": "never"}),
             // `serve` takes neither: the pods would not start.
@@ -309,7 +314,7 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     }
     let digest = format!("sha256:{}", "0".repeat(64));
     let values = json!({
-        "image": {"repository": "registry.example.com/vestibule", "digest": digest, "pullPolicy": "Always"},
+        "image": {"repository": "[fd00::1]:5000/vestibule", "digest": digest, "pullPolicy": "Always"},
         "imagePullSecrets": [{"name": "registry"}],
         "crds": {"install": false},
         "nodeSelector": {"disk": "fast"},
@@ -322,7 +327,7 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     assert!(!objects.iter().any(|object| object["kind"] == "CustomResourceDefinition"));
     let template = &objects.iter().find(|object| object["kind"] == "Deployment").unwrap()["spec"]["template"];
     let (pod, container) = (&template["spec"], &template["spec"]["containers"][0]);
-    assert_eq!(container["image"], format!("registry.example.com/vestibule@{digest}"));
+    assert_eq!(container["image"], format!("[fd00::1]:5000/vestibule@{digest}"));
     assert_eq!(
         (&container["imagePullPolicy"], &pod["imagePullSecrets"][0]["name"]),
         (&json!("Always"), &json!("registry"))
