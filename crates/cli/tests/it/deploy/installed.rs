@@ -280,6 +280,31 @@ async fn install_names_another_webhook_that_denies_its_probe() {
     assert!(!late.err.contains("a secret"), "{}", late.err);
 }
 
+/// `install` said that it had applied a definition, which was gone a moment later.
+#[tokio::test]
+async fn install_refuses_objects_that_are_being_deleted() {
+    let Some(cluster) = Cluster::start().await else { return };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.definitions_are_served().await;
+    let held = |finalizers: &str| {
+        let patch = format!(r#"{{"metadata": {{"finalizers": {finalizers}}}}}"#);
+        cluster
+            .run(&format!("kubectl patch crd injections.vestibule.dev --type=merge -p '{patch}'"))
+            .exits(0);
+    };
+    held(r#"["example.com/hold"]"#);
+    cluster.run("kubectl delete crd injections.vestibule.dev --wait=false").exits(0);
+    for command in ["install --dry-run", "install --no-wait"] {
+        let refused = finish(&mut cluster.vestibule(command), "");
+        refused.fails(1, "nothing was changed").tells(
+            "CustomResourceDefinition injections.vestibule.dev: it is being deleted; try again when it is gone",
+        );
+    }
+    held("[]");
+    cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev").exits(0);
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+}
+
 /// The message named `kubectl describe pods`, which shows nothing about pods that a quota refuses.
 #[tokio::test]
 async fn install_says_why_no_pod_is_made() {
