@@ -191,6 +191,11 @@ impl InstallArguments {
                 continue;
             }
             match apply(client, object, true).await? {
+                // The API server takes changes of an object that ends in a moment, and with it what was applied.
+                Ok(found) if found.metadata.deletion_timestamp.is_some() => {
+                    refusals
+                        .push(format!("{}: it is being deleted; try again when it is gone", title(object)));
+                }
                 Ok(_) if self.dry_run => say(format_args!("taken    {}", title(object))),
                 Ok(_) => {}
                 Err(status) => refusals.push(format!("{}: {}", title(object), message(&status))),

@@ -127,8 +127,7 @@ impl Pods<'_> {
     fn container(&self) -> Value {
         let installation = self.installation;
         let probe = |path: &str, period: u8| json!({"httpGet": {"path": path, "port": "plain"}, "periodSeconds": period, "timeoutSeconds": 5});
-        let namespace =
-            json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}});
+        let namespace = json!({"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}});
         let env = installation.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
         let env: Vec<_> = std::iter::once(namespace).chain(env).collect();
         let mut container = json!({

@@ -106,6 +106,15 @@ fn the_generated_templates_of_the_chart_are_what_manifests_prints() {
     assert_eq!(rights.matches(pods).count(), 1, "the right to count lagging pods");
     let counting = format!("{{{{- if ne .Values.laggingPods \"off\" }}}}\n{pods}{{{{- end }}}}\n");
     let rights = rights.replace(pods, &counting);
+    // A release in `default` has these rights in its own Role. Two objects of one name: Helm applies the second, or fails.
+    let of_default: Vec<_> = rights
+        .split_inclusive("---\n")
+        .filter(|document| document.contains("  namespace: default\n"))
+        .collect();
+    let of_default = format!("---\n{}", of_default.concat().trim_end_matches("---\n"));
+    assert_eq!(rights.matches(&of_default).count(), 1, "the Role and its binding in `default`");
+    let elsewhere = format!("{{{{- if ne .Release.Namespace \"default\" }}}}\n{of_default}{{{{- end }}}}\n");
+    let rights = rights.replace(&of_default, &elsewhere);
     let others = of(&[
         "Service",
         "PodDisruptionBudget",
@@ -187,6 +196,48 @@ async fn the_chart_is_manifests_with_flags() {
     }
 }
 
+/// The chart had two Roles `injector` there: `helm install` failed, or the replicas had no right to their Secret.
+#[tokio::test]
+async fn a_release_in_default_has_the_rights_of_manifests() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for helm in [&tools.helm3, &tools.helm4] {
+        let found = template_with(helm, &json!({}), &["--no-hooks", "--namespace", "default"]).objects();
+        let roles = |objects: Vec<Value>| -> Vec<Value> {
+            objects
+                .into_iter()
+                .filter(|object| object["kind"] == "Role" || object["kind"] == "RoleBinding")
+                .collect()
+        };
+        let found = roles(found);
+        assert_eq!(found.len(), 2);
+        assert_equal(found, roles(manifests("default", "").objects()), "default");
+    }
+}
+
+/// `helm test` waited for a pod that no node may run, or whose image no node may pull.
+#[tokio::test]
+async fn the_pod_of_the_test_runs_where_the_others_run() {
+    let Some(tools) = tools_or_skip().await else { return };
+    let terms =
+        json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "arm", "operator": "DoesNotExist"}]}]});
+    let nodes = json!({"requiredDuringSchedulingIgnoredDuringExecution": terms});
+    let values = json!({
+        "image": {"pullPolicy": "Never"},
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [{"operator": "Exists"}],
+        // A pod of its own must not keep away from the replicas.
+        "affinity": {"nodeAffinity": nodes, "podAntiAffinity": {}},
+    });
+    for helm in [&tools.helm3, &tools.helm4] {
+        let objects = template_with(helm, &values, &[]).objects();
+        let pod = &objects.iter().find(|object| object["kind"] == "Pod").unwrap()["spec"];
+        assert_eq!(pod["containers"][0]["imagePullPolicy"], "Never");
+        assert_eq!(pod["nodeSelector"], values["nodeSelector"]);
+        assert_eq!(pod["tolerations"], values["tolerations"]);
+        assert_eq!(pod["affinity"], json!({"nodeAffinity": nodes}));
+    }
+}
+
 /// The API server took the name of the namespace for a number.
 #[tokio::test]
 async fn names_that_are_numbers_to_yaml_stay_texts_in_the_chart() {
@@ -219,6 +270,19 @@ async fn the_chart_refuses_one_port_for_both() {
     }
 }
 
+/// The API server refused the autoscaler after the other objects were made.
+#[tokio::test]
+async fn the_chart_refuses_an_autoscaler_whose_smallest_number_is_the_larger_one() {
+    let Some(tools) = tools_or_skip().await else { return };
+    for helm in [&tools.helm3, &tools.helm4] {
+        let refused = template(helm, &json!({"autoscaling": {"enabled": true, "minReplicas": 7}}));
+        let says = refused.err.contains("minReplicas is 7 and autoscaling.maxReplicas is 6");
+        assert!(!refused.status.success() && says, "{}", refused.err);
+        template(helm, &json!({"autoscaling": {"enabled": true, "minReplicas": 6}})).exits(0);
+        template(helm, &json!({"autoscaling": {"minReplicas": 7}})).exits(0);
+    }
+}
+
 #[tokio::test]
 async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     let Some(Tools { helm3, helm4, .. }) = tools_or_skip().await else { return };
@@ -226,8 +290,16 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
         for values in [
             json!({"replica": 3}),
             json!({"image": {"digest": "abc"}}),
+            // The tag has a value of its own: `web:1:0.1.0` is no image, and the pods would not start.
+            json!({"image": {"repository": "registry.example.com:5000/web:1"}}),
+            json!({"image": {"repository": "web@sha256:0"}}),
+            json!({"image": {"repository": "web "}}),
+            json!({"image": {"tag": ":1"}}),
             json!({"apiServer": {"cidrs": ["shop"]}}),
             json!({"laggingPods": "never"}),
+            // `serve` takes neither: the pods would not start.
+            json!({"laggingPods": "0s"}),
+            json!({"laggingPods": "1m1h"}),
             json!({"crds": {"instal": false}}),
             json!({"autoscaling": {"averageCPU": "80%"}}),
             json!({"priorityClass": {"value": 1000000001}}),
@@ -242,7 +314,7 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     }
     let digest = format!("sha256:{}", "0".repeat(64));
     let values = json!({
-        "image": {"repository": "registry.example.com/vestibule", "digest": digest, "pullPolicy": "Always"},
+        "image": {"repository": "[fd00::1]:5000/vestibule", "digest": digest, "pullPolicy": "Always"},
         "imagePullSecrets": [{"name": "registry"}],
         "crds": {"install": false},
         "nodeSelector": {"disk": "fast"},
@@ -255,7 +327,7 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
     assert!(!objects.iter().any(|object| object["kind"] == "CustomResourceDefinition"));
     let template = &objects.iter().find(|object| object["kind"] == "Deployment").unwrap()["spec"]["template"];
     let (pod, container) = (&template["spec"], &template["spec"]["containers"][0]);
-    assert_eq!(container["image"], format!("registry.example.com/vestibule@{digest}"));
+    assert_eq!(container["image"], format!("[fd00::1]:5000/vestibule@{digest}"));
     assert_eq!(
         (&container["imagePullPolicy"], &pod["imagePullSecrets"][0]["name"]),
         (&json!("Always"), &json!("registry"))

@@ -94,7 +94,12 @@ impl InstallArguments {
         let deployments = Api::<Deployment>::namespaced(client.clone(), &self.namespace);
         let deployment = answered(deployments.get(name)).await?.unwrap_or_default();
         let wanted = deployment.spec.and_then(|spec| spec.replicas).unwrap_or_default();
-        let available = deployment.status.and_then(|status| status.available_replicas).unwrap_or_default();
+        let status = deployment.status.unwrap_or_default();
+        let available = status.available_replicas.unwrap_or_default();
+        // A pod that a quota or a policy refuses does not exist: no command about pods shows the reason.
+        let mut conditions = status.conditions.into_iter().flatten();
+        let refused = conditions.find(|one| one.type_ == "ReplicaFailure" && one.status == "True");
+        let refused = refused.and_then(|refused| refused.message).unwrap_or_default();
         let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
         let entries = answered(configurations.get(name)).await?.unwrap_or_default().webhooks;
         let first = entries.unwrap_or_default().into_iter().next();
@@ -102,7 +107,11 @@ impl InstallArguments {
             true => "registered",
             false => "no replica has registered itself",
         };
-        Ok(format!("{available} of {wanted} pods available; {registered}"))
+        let mut state = format!("{available} of {wanted} pods available; {registered}");
+        if !refused.is_empty() {
+            state += &format!("; pods are not made: {}", escape(&refused));
+        }
+        Ok(state)
     }
 }
 

@@ -67,6 +67,27 @@ async fn helm_installs_upgrades_and_uninstalls() {
     }
 }
 
+/// The printed `fieldRef` had no `apiVersion`: with the API server's default it was a conflict with the manager before.
+#[tokio::test]
+async fn each_way_takes_an_installation_of_the_same_version_over() {
+    let Some(cluster) = Cluster::start().await else { return };
+    let helm = |command: &str| {
+        let helm = cluster.tools.helm4.display();
+        cluster
+            .run(&format!("{helm} {command} vestibule deploy/helm/vestibule -n {NAMESPACE} --take-ownership"))
+    };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.run(&from_page("kubectl apply --server-side -f")).exits(0);
+    helm("install").exits(0);
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.run(&from_page("kubectl apply --server-side -f")).exits(0);
+    helm("upgrade").exits(0);
+    // What another way has left is taken over too.
+    finish(&mut cluster.vestibule("uninstall"), "").exits(0);
+    cluster.run(&format!("{} uninstall vestibule -n {NAMESPACE}", cluster.tools.helm4.display())).exits(0);
+    helm("install").exits(0);
+}
+
 #[tokio::test]
 async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing() {
     let Some(cluster) = Cluster::start().await else { return };
@@ -257,6 +278,52 @@ async fn install_names_another_webhook_that_denies_its_probe() {
         "webhook \"policies.example.dev\" of another program denies Injection vestibule-install-probe",
     );
     assert!(!late.err.contains("a secret"), "{}", late.err);
+}
+
+/// `install` said that it had applied a definition, which was gone a moment later.
+#[tokio::test]
+async fn install_refuses_objects_that_are_being_deleted() {
+    let Some(cluster) = Cluster::start().await else { return };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    cluster.definitions_are_served().await;
+    let held = |finalizers: &str| {
+        let patch = format!(r#"{{"metadata": {{"finalizers": {finalizers}}}}}"#);
+        cluster
+            .run(&format!("kubectl patch crd injections.vestibule.dev --type=merge -p '{patch}'"))
+            .exits(0);
+    };
+    held(r#"["example.com/hold"]"#);
+    cluster.run("kubectl delete crd injections.vestibule.dev --wait=false").exits(0);
+    for command in ["install --dry-run", "install --no-wait"] {
+        let refused = finish(&mut cluster.vestibule(command), "");
+        refused.fails(1, "nothing was changed").tells(
+            "CustomResourceDefinition injections.vestibule.dev: it is being deleted; try again when it is gone",
+        );
+    }
+    held("[]");
+    cluster.run("kubectl wait --for=delete --timeout=60s crd/injections.vestibule.dev").exits(0);
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+}
+
+/// The message named `kubectl describe pods`, which shows nothing about pods that a quota refuses.
+#[tokio::test]
+async fn install_says_why_no_pod_is_made() {
+    let Some(cluster) = Cluster::start().await else { return };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    // No controller runs here.
+    let refusal = json!({"status": {"conditions": [{
+        "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "pods \"injector-1\" is forbidden: failed quota: cpu: must specify limits.cpu for: webhook",
+    }]}});
+    cluster
+        .run(&format!(
+            "kubectl patch deployment injector -n {NAMESPACE} --subresource=status --type=merge -p '{refusal}'"
+        ))
+        .exits(0);
+    let late = finish(&mut cluster.vestibule("install --timeout 1s"), "");
+    late.fails(1, "the API server does not call injector after 1s: 0 of 2 pods available").tells(
+        "; pods are not made: pods \"injector-1\" is forbidden: failed quota: cpu: must specify limits.cpu for: webhook",
+    );
 }
 
 /// A server-side apply needs both rights. `install` made the namespace, and then failed.
