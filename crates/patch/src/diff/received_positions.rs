@@ -39,13 +39,10 @@ struct Matching<'i, 'v> {
 
 impl<'i, 'v> Matching<'i, 'v> {
     fn by_key(received: &'i [View<'v>], decoded: &'i [View<'v>], how: List) -> Self {
-        let mut keys: HashMap<String, Option<usize>> = HashMap::new();
-        for (position, item) in received.iter().enumerate() {
-            let Some(key) = key_of(*item, how) else { continue };
-            keys.entry(key).and_modify(|position| *position = None).or_insert(Some(position));
-        }
-        let position = |item: &View<'_>| keys.get_mut(&key_of(*item, how)?)?.take();
-        let positions = decoded.iter().map(position).collect();
+        // A type may add a key: it is the key of several decoded items then, and of one received item.
+        let (places, keys) = (by_unique_key(decoded, how), by_unique_key(received, how));
+        let mut positions = vec![None; decoded.len()];
+        places.into_iter().for_each(|(key, place)| positions[place] = keys.get(&key).copied());
         Self { received, decoded, how, positions }
     }
 
@@ -134,6 +131,16 @@ impl<'i, 'v> Matching<'i, 'v> {
         let is_better = same_index.is_none_or(|place| fewest < other_values(place));
         (is_better && (is_only || fewest == 0)).then_some(first)
     }
+}
+
+/// The indexes of the items whose key no other item has.
+fn by_unique_key(items: &[View<'_>], how: List) -> HashMap<String, usize> {
+    let mut keys: HashMap<String, Option<usize>> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(key) = key_of(*item, how) else { continue };
+        keys.entry(key).and_modify(|index| *index = None).or_insert(Some(index));
+    }
+    keys.into_iter().filter_map(|(key, index)| Some((key, index?))).collect()
 }
 
 /// The key of an item: its name, where no schema says which members are the key.

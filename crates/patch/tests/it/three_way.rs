@@ -209,6 +209,20 @@ fn items_whose_key_decoding_has_changed_are_known_by_their_place() {
     );
 }
 
+/// The API server's JSON has a key in one item that a type adds to another.
+#[test]
+fn a_key_that_decoding_has_added_to_one_item_is_no_key_of_another() {
+    for list in ["named", "plain"] {
+        check(
+            &format!(r#"{{"{list}":[{{"name":"","x":1}},{{"name":"","x":2}}]}}"#),
+            &format!(r#"{{"{list}":[{{"name":"","x":1}},{{"name":"","x":3}}]}}"#),
+            &format!(r#"{{"{list}":[{{"x":1,"unknown":1}},{{"name":"","x":2}}]}}"#),
+            &format!(r#"[{{"op":"replace","path":"/{list}/1/x","value":3}}]"#),
+            &format!(r#"{{"{list}":[{{"x":1,"unknown":1}},{{"name":"","x":3}}]}}"#),
+        );
+    }
+}
+
 #[test]
 fn items_that_decoding_has_sorted_are_known_by_their_key() {
     check(
