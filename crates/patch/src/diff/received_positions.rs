@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::align::identity;
-use crate::view::MAX_RECURSION;
+use crate::view::{MAX_RECURSION, Numbers};
 use crate::{Kind, List, View};
 
 /// Items with a value that is more frequent than this are not compared for its sake. It bounds the items that one item is compared with.
@@ -128,7 +128,12 @@ impl<'i, 'v> Matching<'i, 'v> {
             candidates.into_iter().map(|position| (other_values(position), position)).collect();
         let (fewest, first) = *candidates.iter().min()?;
         let is_only = candidates.iter().filter(|(others, _)| *others == fewest).count() == 1;
-        let is_better = same_index.is_none_or(|place| fewest < other_values(place));
+        // A value that the type has normalized is no worse than one that it has added.
+        let is_better = same_index.is_none_or(|place| {
+            fewest < other_values(place)
+                && other_or_missing(decoded, self.received[first])
+                    < other_or_missing(decoded, self.received[place])
+        });
         (is_better && (is_only || fewest == 0)).then_some(first)
     }
 }
@@ -176,7 +181,8 @@ fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
                 && decoded.iter().zip(received).all(|(one, other)| is_part_down(*one, other, levels - 1))
         }
         (_, Kind::Null) => true,
-        _ => decoded.same_as(received),
+        // Go writes `1` for the number that Rust writes as `1.0`.
+        _ => decoded.equals(received, Numbers::ByValue),
     }
 }
 
@@ -196,6 +202,13 @@ fn other_values(decoded: View<'_>, received: View<'_>) -> usize {
     let received: HashMap<_, _> = received.entries().into_iter().collect();
     let is_other = |name, value| received.get(name).is_some_and(|received| !is_part(value, *received));
     decoded.entries().iter().filter(|(name, value)| is_other(name, *value)).count()
+}
+
+/// The number of members with another value in `received`, or with none.
+fn other_or_missing(decoded: View<'_>, received: View<'_>) -> usize {
+    let is_missing =
+        |(name, value): &(Cow<'_, str>, View<'_>)| !value.is_null() && received.get(name).is_none();
+    other_values(decoded, received) + decoded.entries().iter().filter(|member| is_missing(member)).count()
 }
 
 /// The indexes of the items by the scalar values of their members.
