@@ -206,7 +206,7 @@ struct Details<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     causes: &'a [Cause],
     #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_seconds: Option<u32>,
+    retry_after_seconds: Option<i32>,
 }
 
 impl Default for Response<'_> {
@@ -225,9 +225,10 @@ impl Default for Response<'_> {
 
 impl<'a> Response<'a> {
     fn refusing(denial: &'a Denial) -> Self {
-        let Denial { reason, message, causes, retry_after_seconds, .. } = denial;
+        let Denial { reason, message, causes, .. } = denial;
+        let retry_after_seconds = denial.seconds_to_send();
         let details = (!causes.is_empty() || retry_after_seconds.is_some())
-            .then_some(Details { causes, retry_after_seconds: *retry_after_seconds });
+            .then_some(Details { causes, retry_after_seconds });
         let status = Status { status: "Failure", message, reason, details, code: denial.code_to_send() };
         Self { allowed: false, status: Some(status), ..Self::default() }
     }

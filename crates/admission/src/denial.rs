@@ -70,4 +70,10 @@ impl Denial {
     pub(crate) fn code_to_send(&self) -> u16 {
         if (400..600).contains(&self.code) { self.code } else { 403 }
     }
+
+    /// The field is an `int32` in Go. With a larger number kube-apiserver does not decode the answer, and under
+    /// `failurePolicy: Ignore` it admits the request.
+    pub(crate) fn seconds_to_send(&self) -> Option<i32> {
+        self.retry_after_seconds.map(|seconds| i32::try_from(seconds).unwrap_or(i32::MAX))
+    }
 }

@@ -101,6 +101,17 @@ async fn a_code_that_would_break_the_connection_is_not_sent() {
 }
 
 #[tokio::test]
+async fn seconds_that_would_make_the_answer_unreadable_are_not_sent() {
+    let verdict = || {
+        let mut denial = Denial::new("never").code(429);
+        denial.retry_after_seconds = Some(u32::MAX);
+        denial.into()
+    };
+    let answer = answer_of(Hook::validating("v", FixedVerdict(verdict))).await;
+    assert_eq!(response(&answer)["status"]["details"]["retryAfterSeconds"], i32::MAX);
+}
+
+#[tokio::test]
 async fn a_fault_leaves_the_decision_to_the_failure_policy() {
     let verdict = || Fault::new(FaultKind::Error, "the lookup failed\nbecause").into();
     let answer = answer_of(Hook::mutating("m", FixedVerdict(verdict))).await;

@@ -111,6 +111,15 @@ fn a_body_that_is_no_review_is_refused_without_its_values() {
 }
 
 #[test]
+fn an_error_in_the_user_has_its_place_in_the_body() {
+    let body = body(|review| review["request"]["userInfo"] = json!({"groups": null}));
+    let user = String::from_utf8(body).unwrap();
+    let (before, after) = user.split_once(r#""userInfo""#).unwrap();
+    let error = Review::parse(format!("{before}\n\n\"userInfo\"{after}").as_bytes()).err().unwrap();
+    assert!(matches!(error, ReviewError::Unreadable { line: 3, .. }), "{error}");
+}
+
+#[test]
 fn escapes_in_the_uid_are_understood() {
     let body = body(|review| review["request"]["uid"] = json!("a\"\u{1}\u{e9}"));
     assert_eq!(Review::parse(&body).ok().unwrap().request.uid, "a\"\u{1}\u{e9}");

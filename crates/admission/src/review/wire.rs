@@ -70,7 +70,8 @@ pub(super) fn non_empty<'de: 'a, 'a, D: Deserializer<'de>>(
 /// The user, with the text of its members.
 pub(super) fn user<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<User<'a>, D::Error> {
     let json = <&'a RawValue>::deserialize(deserializer)?;
-    let user = serde_json::from_str(json.get()).map_err(D::Error::custom)?;
+    // The text of the error has a line and column of the user, which would be taken for those of the body.
+    let user = serde_json::from_str(json.get()).map_err(|_| D::Error::custom("the user has another type"))?;
     Ok(User { json: Some(json), ..user })
 }
 

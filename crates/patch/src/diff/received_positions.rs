@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::align::identity;
-use crate::view::MAX_RECURSION;
+use crate::view::{MAX_RECURSION, Numbers};
 use crate::{Kind, List, View};
 
 /// Items with a value that is more frequent than this are not compared for its sake. It bounds the items that one item is compared with.
@@ -39,13 +39,10 @@ struct Matching<'i, 'v> {
 
 impl<'i, 'v> Matching<'i, 'v> {
     fn by_key(received: &'i [View<'v>], decoded: &'i [View<'v>], how: List) -> Self {
-        let mut keys: HashMap<String, Option<usize>> = HashMap::new();
-        for (position, item) in received.iter().enumerate() {
-            let Some(key) = key_of(*item, how) else { continue };
-            keys.entry(key).and_modify(|position| *position = None).or_insert(Some(position));
-        }
-        let position = |item: &View<'_>| keys.get_mut(&key_of(*item, how)?)?.take();
-        let positions = decoded.iter().map(position).collect();
+        // A type may add a key: it is the key of several decoded items then, and of one received item.
+        let (places, keys) = (by_unique_key(decoded, how), by_unique_key(received, how));
+        let mut positions = vec![None; decoded.len()];
+        places.into_iter().for_each(|(key, place)| positions[place] = keys.get(&key).copied());
         Self { received, decoded, how, positions }
     }
 
@@ -131,9 +128,24 @@ impl<'i, 'v> Matching<'i, 'v> {
             candidates.into_iter().map(|position| (other_values(position), position)).collect();
         let (fewest, first) = *candidates.iter().min()?;
         let is_only = candidates.iter().filter(|(others, _)| *others == fewest).count() == 1;
-        let is_better = same_index.is_none_or(|place| fewest < other_values(place));
+        // A value that the type has normalized is no worse than one that it has added.
+        let is_better = same_index.is_none_or(|place| {
+            fewest < other_values(place)
+                && other_or_missing(decoded, self.received[first])
+                    < other_or_missing(decoded, self.received[place])
+        });
         (is_better && (is_only || fewest == 0)).then_some(first)
     }
+}
+
+/// The indexes of the items whose key no other item has.
+fn by_unique_key(items: &[View<'_>], how: List) -> HashMap<String, usize> {
+    let mut keys: HashMap<String, Option<usize>> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        let Some(key) = key_of(*item, how) else { continue };
+        keys.entry(key).and_modify(|index| *index = None).or_insert(Some(index));
+    }
+    keys.into_iter().filter_map(|(key, index)| Some((key, index?))).collect()
 }
 
 /// The key of an item: its name, where no schema says which members are the key.
@@ -169,7 +181,8 @@ fn is_part_down(decoded: View<'_>, received: View<'_>, levels: usize) -> bool {
                 && decoded.iter().zip(received).all(|(one, other)| is_part_down(*one, other, levels - 1))
         }
         (_, Kind::Null) => true,
-        _ => decoded.same_as(received),
+        // Go writes `1` for the number that Rust writes as `1.0`.
+        _ => decoded.equals(received, Numbers::ByValue),
     }
 }
 
@@ -189,6 +202,13 @@ fn other_values(decoded: View<'_>, received: View<'_>) -> usize {
     let received: HashMap<_, _> = received.entries().into_iter().collect();
     let is_other = |name, value| received.get(name).is_some_and(|received| !is_part(value, *received));
     decoded.entries().iter().filter(|(name, value)| is_other(name, *value)).count()
+}
+
+/// The number of members with another value in `received`, or with none.
+fn other_or_missing(decoded: View<'_>, received: View<'_>) -> usize {
+    let is_missing =
+        |(name, value): &(Cow<'_, str>, View<'_>)| !value.is_null() && received.get(name).is_none();
+    other_values(decoded, received) + decoded.entries().iter().filter(|member| is_missing(member)).count()
 }
 
 /// The indexes of the items by the scalar values of their members.

@@ -209,6 +209,34 @@ fn items_whose_key_decoding_has_changed_are_known_by_their_place() {
     );
 }
 
+/// The API server's JSON has a key in one item that a type adds to another.
+#[test]
+fn a_key_that_decoding_has_added_to_one_item_is_no_key_of_another() {
+    for list in ["named", "plain"] {
+        check(
+            &format!(r#"{{"{list}":[{{"name":"","x":1}},{{"name":"","x":2}}]}}"#),
+            &format!(r#"{{"{list}":[{{"name":"","x":1}},{{"name":"","x":3}}]}}"#),
+            &format!(r#"{{"{list}":[{{"x":1,"unknown":1}},{{"name":"","x":2}}]}}"#),
+            &format!(r#"[{{"op":"replace","path":"/{list}/1/x","value":3}}]"#),
+            &format!(r#"{{"{list}":[{{"x":1,"unknown":1}},{{"name":"","x":3}}]}}"#),
+        );
+    }
+}
+
+/// Go writes `1` for a number that Rust writes as `1.0`, and a type normalizes other values too.
+#[test]
+fn items_with_normalized_values_are_not_taken_for_items_without_them() {
+    for (received, decoded) in [("1", "1.0"), ("1e+21", "1e21"), (r#""1000m""#, r#""1""#)] {
+        check(
+            &format!(r#"{{"plain":[{{"name":"a","x":{decoded}}},{{"name":"a","y":{decoded}}}]}}"#),
+            &format!(r#"{{"plain":[{{"name":"a","y":{decoded}}}]}}"#),
+            &format!(r#"{{"plain":[{{"name":"a","x":{received}}},{{"name":"a","y":{received}}}]}}"#),
+            r#"[{"op":"remove","path":"/plain/0"}]"#,
+            &format!(r#"{{"plain":[{{"name":"a","y":{received}}}]}}"#),
+        );
+    }
+}
+
 #[test]
 fn items_that_decoding_has_sorted_are_known_by_their_key() {
     check(
