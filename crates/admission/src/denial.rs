@@ -17,7 +17,8 @@ pub struct Denial {
     pub message: String,
     /// The causes, each with its field.
     pub causes: Vec<Cause>,
-    /// Seconds after which a retry makes sense. The API server sends it as `Retry-After` if `code` is 429.
+    /// Seconds after which a retry makes sense. The API server sends it as `Retry-After` if `code` is 429. At
+    /// most 2,147,483,647 are sent (`metav1.StatusDetails`).
     pub retry_after_seconds: Option<u32>,
 }
 

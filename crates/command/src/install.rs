@@ -191,7 +191,7 @@ impl InstallArguments {
                 continue;
             }
             match apply(client, object, true).await? {
-                // The API server takes changes of an object that ends in a moment, and with it what was applied.
+                // The API server accepts an apply to an object that is being deleted. The object is gone a moment later.
                 Ok(found) if found.metadata.deletion_timestamp.is_some() => {
                     refusals
                         .push(format!("{}: it is being deleted; try again when it is gone", title(object)));
@@ -206,10 +206,9 @@ impl InstallArguments {
         }
         match refusals.is_empty() {
             true => Ok(()),
-            false => Err(CommandError::running(format_args!(
-                "nothing was changed, because the API server would refuse:\n  {}",
-                refusals.join("\n  ")
-            ))),
+            false => {
+                Err(CommandError::running(format_args!("nothing was changed:\n  {}", refusals.join("\n  "))))
+            }
         }
     }
 }

@@ -313,6 +313,14 @@ async fn the_chart_refuses_unknown_values_and_passes_on_the_others() {
         }
     }
     let digest = format!("sha256:{}", "0".repeat(64));
+    for values in [
+        json!({"laggingPods": "60000ms"}),
+        json!({"image": {"tag": format!("0.1.0@{digest}")}}),
+        json!({"affinity": null}),
+    ] {
+        let done = template(&helm4, &values);
+        assert!(done.status.success(), "{values}: {}", done.err);
+    }
     let values = json!({
         "image": {"repository": "[fd00::1]:5000/vestibule", "digest": digest, "pullPolicy": "Always"},
         "imagePullSecrets": [{"name": "registry"}],

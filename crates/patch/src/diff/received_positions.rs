@@ -26,6 +26,8 @@ pub fn received_positions(received: &[View<'_>], decoded: &[View<'_>], how: List
         matching.match_in_order(has_any);
     }
     matching.match_most_alike();
+    // For an item, the one at its own index may be taken now.
+    matching.match_most_alike();
     matching.match_unmoved_by_index();
     matching.positions
 }
@@ -123,16 +125,16 @@ impl<'i, 'v> Matching<'i, 'v> {
             |item: View<'_>| key.is_some() && key_of(item, self.how).is_some_and(|other| Some(other) != key);
         let mut candidates = sharing.candidates(decoded);
         candidates.retain(|&at| free[at] && Some(at) != same_index && !has_other_key(self.received[at]));
-        let other_values = |position: usize| other_values(decoded, self.received[position]);
+        let differences = |position: usize| Differences::of(decoded, self.received[position]);
         let candidates: Vec<_> =
-            candidates.into_iter().map(|position| (other_values(position), position)).collect();
-        let (fewest, first) = *candidates.iter().min()?;
-        let is_only = candidates.iter().filter(|(others, _)| *others == fewest).count() == 1;
+            candidates.into_iter().map(|position| (differences(position), position)).collect();
+        let (best, first) =
+            candidates.iter().min_by_key(|(found, position)| (found.other_values, *position))?;
+        let (fewest, first) = (best.other_values, *first);
+        let is_only = candidates.iter().filter(|(found, _)| found.other_values == fewest).count() == 1;
         // A value that the type has normalized is no worse than one that it has added.
-        let is_better = same_index.is_none_or(|place| {
-            fewest < other_values(place)
-                && other_or_missing(decoded, self.received[first])
-                    < other_or_missing(decoded, self.received[place])
+        let is_better = same_index.map(differences).is_none_or(|same| {
+            fewest < same.other_values && fewest + best.missing < same.other_values + same.missing
         });
         (is_better && (is_only || fewest == 0)).then_some(first)
     }
@@ -197,18 +199,24 @@ fn has_any(decoded: View<'_>, received: View<'_>) -> bool {
     members.is_empty() || members.iter().any(|(name, _)| received.get(name).is_some())
 }
 
-/// The number of members with another value in `received`.
-fn other_values(decoded: View<'_>, received: View<'_>) -> usize {
-    let received: HashMap<_, _> = received.entries().into_iter().collect();
-    let is_other = |name, value| received.get(name).is_some_and(|received| !is_part(value, *received));
-    decoded.entries().iter().filter(|(name, value)| is_other(name, *value)).count()
+/// How many members of a decoded item a received one has with another value, or does not have.
+struct Differences {
+    other_values: usize,
+    missing: usize,
 }
 
-/// The number of members with another value in `received`, or with none.
-fn other_or_missing(decoded: View<'_>, received: View<'_>) -> usize {
-    let is_missing =
-        |(name, value): &(Cow<'_, str>, View<'_>)| !value.is_null() && received.get(name).is_none();
-    other_values(decoded, received) + decoded.entries().iter().filter(|member| is_missing(member)).count()
+impl Differences {
+    fn of(decoded: View<'_>, received: View<'_>) -> Self {
+        let received: HashMap<_, _> = received.entries().into_iter().collect();
+        let mut found = Self { other_values: 0, missing: 0 };
+        for (name, value) in decoded.entries() {
+            match received.get(&name) {
+                Some(received) => found.other_values += usize::from(!is_part(value, *received)),
+                None => found.missing += usize::from(!value.is_null()),
+            }
+        }
+        found
+    }
 }
 
 /// The indexes of the items by the scalar values of their members.

@@ -274,6 +274,18 @@ fn items_that_decoding_has_sorted_are_known_without_a_key() {
     );
 }
 
+/// Regression test: the item was added a second time, since the item at its index had fewer members that the type adds.
+#[test]
+fn a_sorted_item_is_known_beside_one_without_a_member_that_the_type_adds() {
+    check(
+        r#"{"plain":[{"x":"a","w":0},{"x":"b","w":0}]}"#,
+        r#"{"plain":[{"x":"a","w":5},{"x":"b","w":0}]}"#,
+        r#"{"plain":[{"x":"b","w":0,"u":1},{"x":"a","u":2}]}"#,
+        r#"[{"op":"add","path":"/plain/1/w","value":5}]"#,
+        r#"{"plain":[{"x":"b","w":0,"u":1},{"x":"a","u":2,"w":5}]}"#,
+    );
+}
+
 /// The removed item was still there.
 #[test]
 fn an_item_that_a_set_has_dropped_as_a_duplicate_is_removed_with_the_other() {

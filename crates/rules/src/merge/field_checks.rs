@@ -9,6 +9,10 @@ mod windows;
 
 pub(crate) use containers::ONLY_LASTING;
 
+use std::borrow::Cow;
+use std::cell::{LazyCell, OnceCell};
+use std::collections::{HashMap, HashSet};
+
 use vestibule_patch::View;
 
 use super::contains::{holds, present};
@@ -29,16 +33,26 @@ struct FieldCheck {
 /// Returns the error, as a sentence.
 #[derive(Clone, Copy)]
 enum CheckError {
-    OfPod(fn(Pod<'_>) -> Option<String>),
-    OfContainer(fn(Pod<'_>, Container<'_>) -> Option<String>),
+    OfPod(fn(&Pod<'_>) -> Option<String>),
+    OfContainer(fn(&Pod<'_>, Container<'_>) -> Option<String>),
 }
 
-#[derive(Clone, Copy)]
 struct Pod<'d> {
     metadata: Option<View<'d>>,
     spec: View<'d>,
     /// See [`Layout::completes`].
     completes: Option<bool>,
+    lookups: Lookups<'d>,
+}
+
+/// What checks look up for each container. A user may make any list of a pod long.
+#[derive(Default)]
+struct Lookups<'d> {
+    containers: OnceCell<HashMap<(bool, Cow<'d, str>), Container<'d>>>,
+    annotations: OnceCell<HashMap<Cow<'d, str>, View<'d>>>,
+    claims: OnceCell<HashSet<Cow<'d, str>>>,
+    /// The volumes that cannot be devices.
+    file_systems: OnceCell<HashSet<Cow<'d, str>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -73,26 +87,24 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let profiles = self.rule.metadata.iter().filter(|part| profiles::is_profile(&part.item.key));
         let volumes = self.rule.volumes.iter().find(|volume| overrides(volume));
         let volumes = volumes.map(|volume| ("volumes", &volume.clause));
-        let fields = written(profiles.chain(&self.rule.spec)).into_iter().chain(volumes);
-        let related = fields.flat_map(|(field, clause)| {
-            checks().filter(move |check| check.pod.contains(&field)).map(move |check| (check, clause))
-        });
-        related.into_iter().try_for_each(|(check, clause)| self.refuse(clause, check, None))
+        let related = related(written(profiles.chain(&self.rule.spec)).chain(volumes), |check| check.pod);
+        if related.is_empty() {
+            return Ok(());
+        }
+        let objects = self.objects();
+        related.into_iter().try_for_each(|(check, clause)| objects.refuse(clause, check, None))
     }
 
     fn verify_injected(&self) -> Result<(), Failure> {
+        let objects = LazyCell::new(|| self.objects());
         // Each of these checks is made once: it looks at all containers.
         let mut of_pod: Vec<&FieldCheck> = Vec::new();
         for Injected { item, list, .. } in &self.rule.injected {
-            let fields: Vec<&str> = item
-                .overlay
-                .members()
-                .iter()
-                .filter_map(|member| self.related_field(item, &member.name))
-                .collect();
-            let related = checks().filter(|check| fields.iter().any(|field| check.container.contains(field)));
-            let mut related = related.peekable();
-            if related.peek().is_none() {
+            let members = item.overlay.members().iter();
+            let fields = members.filter_map(|member| self.related_field(item, &member.name));
+            let mut related = related(fields.map(|field| (field, &item.clause)), |check| check.container);
+            related.retain(|(check, _)| !is_among(&of_pod, check));
+            if related.is_empty() {
                 continue;
             }
             let Some(view) = self.container(&self.draft.layout.list(list), &item.key) else { continue };
@@ -101,14 +113,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 continue;
             }
             let container = Container { view, is_init: *list == "initContainers" };
-            for check in related {
-                if check.is_of_pod() {
-                    if of_pod.iter().any(|checked| std::ptr::eq(*checked, check)) {
-                        continue;
-                    }
-                    of_pod.push(check);
-                }
-                self.refuse(&item.clause, check, Some(container))?;
+            for (check, clause) in related {
+                objects.refuse(clause, check, Some(container))?;
+                of_pod.extend(Some(check).filter(|check| check.is_of_pod()));
             }
         }
         Ok(())
@@ -118,7 +125,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn related_field(&self, item: &'r Item, name: &'r str) -> Option<&'r str> {
         let has_propagation = || item.overlay.items_of("volumeMounts").iter().any(has_propagation);
         match name {
-            // The rules for Linux, which most are, get no containers that have to be processes of a Windows node.
+            // A host process container runs on Windows only. Its pod should say so, and a rule for Linux does not match it then.
             "image" if self.rule.matching.os == Some("linux") => None,
             "ports" if overrides(item) => Some(OVERRIDING_PORTS),
             "volumeMounts" if has_propagation() => Some(name),
@@ -130,11 +137,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn verify_selected(&self, block: &'r Block) -> Result<(), Failure> {
         let lists =
             block.lists.iter().filter_map(|list| Some((related_name(list), &list.items.first()?.clause)));
-        let fields = lists.chain(written(block.parts.iter()));
-        let related = fields.flat_map(|(field, clause)| {
-            checks().filter(move |check| check.container.contains(&field)).map(move |check| (check, clause))
-        });
-        let related: Vec<_> = related.collect();
+        let related = related(lists.chain(written(block.parts.iter())), |check| check.container);
         if related.is_empty() {
             return Ok(());
         }
@@ -144,9 +147,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             Some(Container { view, is_init: place.as_str().contains("/initContainers/") })
         });
         let selected: Vec<Container<'_>> = views.collect();
+        let objects = self.objects();
         for (check, clause) in related {
             for container in &selected {
-                self.refuse(clause, check, Some(*container))?;
+                objects.refuse(clause, check, Some(*container))?;
                 if check.is_of_pod() {
                     break;
                 }
@@ -155,6 +159,22 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         Ok(())
     }
 
+    fn objects(&self) -> Objects<'_> {
+        let layout = self.draft.layout;
+        Objects {
+            changed: Pod::of(self.draft.root(), layout),
+            received: Pod::of(self.draft.received(), layout),
+        }
+    }
+}
+
+/// The pod as the rules have changed it, and as it was received.
+struct Objects<'d> {
+    changed: Option<Pod<'d>>,
+    received: Option<Pod<'d>>,
+}
+
+impl Objects<'_> {
     /// Fails with the error in `container`, or in the pod and all of its containers. An error that the received object has too is not
     /// the rule's: the API server may accept it, in an update or in its version.
     fn refuse(
@@ -164,10 +184,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         container: Option<Container<'_>>,
     ) -> Result<(), Failure> {
         let container = container.filter(|_| !check.is_of_pod());
-        let pod = Pod::of(self.draft.root(), self.draft.layout);
-        let Some(sentence) = pod.and_then(|pod| check.error(pod, container)) else { return Ok(()) };
-        let received = Pod::of(self.draft.received(), self.draft.layout);
-        let was_there = received.is_some_and(|pod| match container {
+        let Some(changed) = &self.changed else { return Ok(()) };
+        let Some(sentence) = check.error(changed, container) else { return Ok(()) };
+        let was_there = self.received.as_ref().is_some_and(|pod| match container {
             None => check.error(pod, None).is_some(),
             Some(container) => {
                 pod.same(container).is_some_and(|container| check.error(pod, Some(container)).is_some())
@@ -177,12 +196,32 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     }
 }
 
+/// The checks of which one of `fields` can break the result, each once. `of` are the fields of a check.
+fn related<'r>(
+    fields: impl Iterator<Item = (&'r str, &'r Clause)>,
+    of: fn(&FieldCheck) -> &'static [&'static str],
+) -> Vec<(&'static FieldCheck, &'r Clause)> {
+    let mut related: Vec<(&FieldCheck, _)> = Vec::new();
+    for (field, clause) in fields {
+        let found = checks().filter(|check| of(check).contains(&field));
+        let new: Vec<_> =
+            found.filter(|check| !related.iter().any(|(other, _)| std::ptr::eq(*other, *check))).collect();
+        related.extend(new.into_iter().map(|check| (check, clause)));
+    }
+    related
+}
+
+fn is_among(checks: &[&FieldCheck], check: &FieldCheck) -> bool {
+    checks.iter().any(|other| std::ptr::eq(*other, check))
+}
+
 /// The fields that `parts` write, with the first part of each. The parts of a field follow each other.
-fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> Vec<(&'r str, &'r Clause)> {
+fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> impl Iterator<Item = (&'r str, &'r Clause)> {
     let field = |part: &'r Part| part.path.first().unwrap_or(&part.item.key).as_str();
-    let mut fields: Vec<_> = parts.map(|part| (field(part), &part.item.clause)).collect();
-    fields.dedup_by_key(|(field, _)| *field);
-    fields
+    let mut last = None;
+    parts
+        .map(move |part| (field(part), &part.item.clause))
+        .filter(move |(field, _)| last.replace(*field) != Some(field))
 }
 
 /// The name of a list in the checks.
@@ -203,14 +242,14 @@ fn overrides(item: &Item) -> bool {
 }
 
 impl FieldCheck {
-    const fn of_pod(pod: &'static [&'static str], error: fn(Pod<'_>) -> Option<String>) -> Self {
+    const fn of_pod(pod: &'static [&'static str], error: fn(&Pod<'_>) -> Option<String>) -> Self {
         Self { pod, container: &[], error: CheckError::OfPod(error) }
     }
 
     const fn of_container(
         pod: &'static [&'static str],
         container: &'static [&'static str],
-        error: fn(Pod<'_>, Container<'_>) -> Option<String>,
+        error: fn(&Pod<'_>, Container<'_>) -> Option<String>,
     ) -> Self {
         Self { pod, container, error: CheckError::OfContainer(error) }
     }
@@ -225,7 +264,7 @@ impl FieldCheck {
     }
 
     /// The error in `container`, or without one in the pod and all of its containers.
-    fn error(&self, pod: Pod<'_>, container: Option<Container<'_>>) -> Option<String> {
+    fn error(&self, pod: &Pod<'_>, container: Option<Container<'_>>) -> Option<String> {
         match (self.error, container) {
             (CheckError::OfPod(error), _) => error(pod),
             (CheckError::OfContainer(error), Some(container)) => error(pod, container),
@@ -239,35 +278,43 @@ impl FieldCheck {
 impl<'d> Pod<'d> {
     fn of(object: View<'d>, layout: &Layout) -> Option<Self> {
         let at = |pointer| object.pointer(pointer).filter(|found| !found.is_null());
-        Some(Self { metadata: at(&layout.metadata), spec: at(&layout.spec)?, completes: layout.completes })
+        let (metadata, spec) = (at(&layout.metadata), at(&layout.spec)?);
+        Some(Self { metadata, spec, completes: layout.completes, lookups: Lookups::default() })
     }
 
-    /// The container with the list and the name of `container`.
-    fn same(self, container: Container<'_>) -> Option<Container<'d>> {
-        let name = string_member(container.view, "name")?;
-        let is_same =
-            |other: &Container<'d>| other.is_init == container.is_init && is_text(other.view, "name", &name);
-        self.containers().find(is_same)
-    }
-
-    fn containers(self) -> impl Iterator<Item = Container<'d>> {
+    fn containers(&self) -> impl Iterator<Item = Container<'d>> + use<'d> {
+        let spec = self.spec;
         LISTS.into_iter().flat_map(move |list| {
-            let all = present(self.spec, list).into_iter().flat_map(View::iter);
-            all.map(move |view| Container { view, is_init: list == "initContainers" })
+            items(spec, list).map(move |view| Container { view, is_init: list == "initContainers" })
         })
     }
 
+    /// The container with the list and the name of `container`.
+    fn same(&self, container: Container<'_>) -> Option<Container<'d>> {
+        let named = |container: Container<'d>| Some(((container.is_init, container.name()?), container));
+        let containers =
+            self.lookups.containers.get_or_init(|| self.containers().filter_map(named).collect());
+        containers.get(&(container.is_init, container.name()?)).copied()
+    }
+
     /// Whether the field `name` is true.
-    fn is(self, name: &str) -> bool {
+    fn is(&self, name: &str) -> bool {
         flag(self.spec, name) == Some(true)
     }
 
-    fn annotations(self) -> Option<View<'d>> {
-        present(self.metadata?, "annotations")
+    fn annotations(&self) -> &HashMap<Cow<'d, str>, View<'d>> {
+        self.lookups.annotations.get_or_init(|| {
+            let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
+            annotations.map(View::entries).unwrap_or_default().into_iter().collect()
+        })
     }
 }
 
 impl<'d> Container<'d> {
+    fn name(self) -> Option<Cow<'d, str>> {
+        string_member(self.view, "name")
+    }
+
     fn security(self, field: &str) -> Option<View<'d>> {
         present(present(self.view, "securityContext")?, field)
     }
@@ -288,6 +335,10 @@ fn flag(object: View<'_>, name: &str) -> Option<bool> {
 
 fn is_text(object: View<'_>, name: &str, text: &str) -> bool {
     string_member(object, name).as_deref() == Some(text)
+}
+
+fn names<'d>(all: impl Iterator<Item = View<'d>>) -> HashSet<Cow<'d, str>> {
+    all.filter_map(|one| string_member(one, "name")).collect()
 }
 
 /// The items of the list `name` of `object`.

@@ -125,6 +125,7 @@ const OF_CONTAINERS: &[Row] = &[
         "is used twice",
     ),
     ("ports: [{containerPort: 80, hostPort: 81}]", r#""hostNetwork":true"#, "", "`hostPort`"),
+    ("securityContext: {seccompProfile: {type: RuntimeDefault}}", "", "", "name different profiles"),
     (
         "replace: [resizePolicy], resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]",
         r#""restartPolicy":"Never""#,
@@ -137,7 +138,7 @@ const OF_CONTAINERS: &[Row] = &[
 fn object(spec: &str, container: &str) -> String {
     let member = |text: &str| if text.is_empty() { String::new() } else { format!(",{text}") };
     let (spec, container) = (member(spec), member(container));
-    let profiles = r#""container.apparmor.security.beta.kubernetes.io/app":"unconfined","seccomp.security.alpha.kubernetes.io/pod":"unconfined""#;
+    let profiles = r#""container.apparmor.security.beta.kubernetes.io/app":"unconfined","container.seccomp.security.alpha.kubernetes.io/app":"unconfined","seccomp.security.alpha.kubernetes.io/pod":"unconfined""#;
     format!(
         r#"{{"metadata":{{"labels":{{"app":"web"}},"annotations":{{{profiles}}}}},"spec":{{"containers":[{{"name":"app","image":"i"{container}}}, {{"name":"other","image":"i"}}],"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"c"}}}},{{"name":"w","emptyDir":{{}}}}]{spec}}}}}"#
     )
@@ -210,7 +211,7 @@ fn long_lists_are_checked_in_linear_time() {
             (0..count).map(|number| item.replace('#', &number.to_string())).collect::<Vec<_>>().join(",")
         };
         let (spec, container) = of(&many);
-        let rules = any_system(&format!("containerPatches: [{{select: {{names: [app]}}, {fields}}}]"));
+        let rules = any_system(&format!("containerPatches: [{{{fields}}}]"));
         let object = object(&spec, &container);
         move || assert_eq!(word(&decide(&rules, &object)), "applied")
     };
@@ -226,11 +227,27 @@ fn long_lists_are_checked_in_linear_time() {
             format!(r#""resources":{{"requests":{{{amounts}}},"limits":{{{amounts}}},"claims":[{claims}]}}"#),
         )
     };
-    for (fields, of) in [
-        ("volumeMounts: [{name: w, mountPath: /n}]", devices),
-        ("resources: {limits: {memory: 1Gi}}", resources),
+    let claims_of_each: Lists = |many| {
+        let others = many(r##"{"name":"o#","image":"i","resources":{"claims":[{"name":"c#"}]}}"##);
+        (
+            format!(r#""resourceClaims":[{}],"initContainers":[{others}]"#, many(r##"{"name":"c#"}"##)),
+            String::new(),
+        )
+    };
+    let errors: Lists = |many| {
+        let resources = r#"{"requests":{"cpu":"2"},"limits":{"cpu":"1"}}"#;
+        let others = many(&format!(r##"{{"name":"o#","image":"i","resources":{resources}}}"##));
+        (format!(r#""initContainers":[{others}]"#), String::new())
+    };
+    let limits = "resources: {limits: {memory: 1Gi}}";
+    for (select, fields, of) in [
+        ("names: [app]", "volumeMounts: [{name: w, mountPath: /n}]", devices),
+        ("names: [app]", limits, resources),
+        ("all: true, init: true", limits, claims_of_each),
+        ("all: true, init: true", limits, errors),
     ] {
-        takes_less_than(8, evaluate(fields, of, 1_000), evaluate(fields, of, 4_000));
+        let evaluate = |count| evaluate(&format!("select: {{{select}}}, {fields}"), of, count);
+        takes_less_than(8, evaluate(1_000), evaluate(4_000));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Watches from a resource version that a real API server has compacted: it answers 410, and a new list follows.
+//! A new list follows on an outage, and on a watch from a resource version that a real API server has compacted: it answers 410.
 
 mod fixture;
 
@@ -17,8 +17,9 @@ use vestibule_injector::Configuration;
 use self::fixture::Fixture;
 use crate::reload::{TIMEOUT, cache, config_map, in_force};
 
+/// A watch that no API server has answered is not continued from its last version: objects are listed.
 #[tokio::test]
-async fn rules_are_listed_again_after_a_watch_is_answered_410() {
+async fn rules_that_change_during_an_outage_are_listed_after_it() {
     let Some(mut fixture) = Fixture::new().await else { return };
     let home = fixture.cluster.home.clone();
     home.create(&config_map("cache", &cache("redis:8.2"))).await.object();
@@ -26,7 +27,7 @@ async fn rules_are_listed_again_after_a_watch_is_answered_410() {
     in_force(&configuration, "redis:8.2").await;
 
     let unheard = async || drop(home.replace(&config_map("cache", &cache("redis:8.3"))).await.object());
-    fixture.forgets(&["configmaps"], unheard).await;
+    fixture.misses("configmaps", unheard).await;
     in_force(&configuration, "redis:8.3").await;
     home.replace(&config_map("cache", &cache("redis:8.4"))).await.object();
     in_force(&configuration, "redis:8.4").await;

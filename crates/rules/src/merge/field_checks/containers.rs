@@ -28,7 +28,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &[OVERRIDING_PORTS], port_names),
 ];
 
-fn lifetime(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn lifetime(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let field = ONLY_LASTING.iter().find(|field| present(container.view, field).is_some());
     let field = field.filter(|_| container.ends())?;
     Some(format!("an init container that ends cannot have `{field}`"))
@@ -37,7 +37,7 @@ fn lifetime(_: Pod<'_>, container: Container<'_>) -> Option<String> {
 /// The members of a probe of which it has one.
 const PROBE_HANDLERS: &[&str] = &["exec", "grpc", "httpGet", "tcpSocket"];
 
-fn probe_handlers(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn probe_handlers(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let has_none = |field: &&&str| {
         let probe = present(container.view, field);
         probe.is_some_and(|probe| PROBE_HANDLERS.iter().all(|handler| present(probe, handler).is_none()))
@@ -49,7 +49,7 @@ fn probe_handlers(_: Pod<'_>, container: Container<'_>) -> Option<String> {
 /// The seconds that the API server gives a pod to end, unless it names others.
 const DEFAULT_GRACE: i64 = 30;
 
-fn sleep(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn sleep(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let lifecycle = present(container.view, "lifecycle")?;
     let grace = present(pod.spec, "terminationGracePeriodSeconds").and_then(View::as_i64);
     let grace = grace.unwrap_or(DEFAULT_GRACE);
@@ -61,7 +61,7 @@ fn sleep(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     })
 }
 
-fn resize_policy(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn resize_policy(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut policies = container.items("resizePolicy");
     let never = is_text(pod.spec, "restartPolicy", "Never");
     ((never || container.ends()) && policies.any(|one| is_text(one, "restartPolicy", "RestartContainer")))
@@ -70,7 +70,7 @@ fn resize_policy(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
         })
 }
 
-fn privileges(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn privileges(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let security = present(container.view, "securityContext")?;
     let added = present(security, "capabilities").into_iter().flat_map(|all| items(all, "add"));
     // The API server checks this spelling only. It accepts `SYS_ADMIN`, which runtimes read the same way.
@@ -82,25 +82,25 @@ fn privileges(_: Pod<'_>, container: Container<'_>) -> Option<String> {
     })
 }
 
-fn proc_mount(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn proc_mount(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let is_unmasked = container.security("procMount")?.as_str().as_deref() == Some("Unmasked");
     (is_unmasked && flag(pod.spec, "hostUsers") != Some(false))
         .then(|| "`procMount: Unmasked` needs `hostUsers: false`".to_owned())
 }
 
-fn propagation(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn propagation(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut mounts = container.items("volumeMounts");
     (mounts.any(|mount| is_text(mount, "mountPropagation", "Bidirectional"))
         && container.security("privileged").and_then(View::as_bool) != Some(true))
     .then(|| "`mountPropagation: Bidirectional` needs a privileged container".to_owned())
 }
 
-fn user_namespace(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn user_namespace(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     (flag(pod.spec, "hostUsers") == Some(false) && container.items("volumeDevices").next().is_some())
         .then(|| "`hostUsers: false` and `volumeDevices` exclude each other".to_owned())
 }
 
-fn devices(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn devices(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut devices = container.items("volumeDevices").peekable();
     devices.peek()?;
     let of_mounts = |member: &'static str| {
@@ -111,8 +111,8 @@ fn devices(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     let is_claim = |volume: &View<'_>| {
         ["ephemeral", "persistentVolumeClaim"].iter().any(|source| present(*volume, source).is_some())
     };
-    let others = items(pod.spec, "volumes").filter(|volume| !is_claim(volume));
-    let others: HashSet<_> = others.filter_map(|volume| string_member(volume, "name")).collect();
+    let others = || super::names(items(pod.spec, "volumes").filter(|volume| !is_claim(volume)));
+    let others = pod.lookups.file_systems.get_or_init(others);
     devices.find_map(|device| {
         let (name, path) = (string_member(device, "name")?, string_member(device, "devicePath")?);
         let shown = printable_short(&name);
@@ -125,7 +125,7 @@ fn devices(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
     })
 }
 
-fn host_ports(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn host_ports(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let differs = |port: View<'_>| {
         let own = present(port, "hostPort").and_then(View::as_i64).filter(|own| *own != 0);
         own.is_some() && own != present(port, "containerPort").and_then(View::as_i64)
@@ -134,7 +134,7 @@ fn host_ports(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
         .then(|| "with `hostNetwork: true`, a `hostPort` has to be the `containerPort`".to_owned())
 }
 
-fn port_names(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn port_names(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut seen = HashSet::new();
     let mut names = container.items("ports").filter_map(|port| string_member(port, "name"));
     let name = names.find(|name| !name.is_empty() && !seen.insert(name.clone()))?;

@@ -20,25 +20,25 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_pod(&["activeDeadlineSeconds", "restartPolicy"], completion),
 ];
 
-fn scheduling_gates(pod: Pod<'_>) -> Option<String> {
+fn scheduling_gates(pod: &Pod<'_>) -> Option<String> {
     let has_node = string_member(pod.spec, "nodeName").is_some_and(|name| !name.is_empty());
     (has_node && items(pod.spec, "schedulingGates").next().is_some())
         .then(|| "a pod with a `nodeName` cannot have `schedulingGates`".to_owned())
 }
 
-fn process_namespace(pod: Pod<'_>) -> Option<String> {
+fn process_namespace(pod: &Pod<'_>) -> Option<String> {
     (pod.is("hostPID") && pod.is("shareProcessNamespace"))
         .then(|| exclude("hostPID", "shareProcessNamespace"))
 }
 
 /// Kubernetes 1.36 accepts `hostNetwork` under a feature gate that is off by default.
-fn user_namespace(pod: Pod<'_>) -> Option<String> {
+fn user_namespace(pod: &Pod<'_>) -> Option<String> {
     let of_node = ["hostIPC", "hostNetwork", "hostPID"].into_iter().find(|name| pod.is(name))?;
     (flag(pod.spec, "hostUsers") == Some(false))
         .then(|| format!("`hostUsers: false` and `{of_node}: true` exclude each other"))
 }
 
-fn hostname(pod: Pod<'_>) -> Option<String> {
+fn hostname(pod: &Pod<'_>) -> Option<String> {
     present(pod.spec, "hostnameOverride")?;
     let other = ["hostNetwork", "setHostnameAsFQDN"].into_iter().find(|name| pod.is(name))?;
     Some(exclude("hostnameOverride", other))
@@ -56,7 +56,7 @@ const SYSCTLS_OF_IPC: &[&str] = &[
     "kernel.shmmni",
 ];
 
-fn sysctls(pod: Pod<'_>) -> Option<String> {
+fn sysctls(pod: &Pod<'_>) -> Option<String> {
     let security = present(pod.spec, "securityContext")?;
     let of_node = |sysctl: View<'_>| {
         // The API server takes both separators.
@@ -74,7 +74,7 @@ fn sysctls(pod: Pod<'_>) -> Option<String> {
     items(security, "sysctls").find_map(of_node)
 }
 
-fn shared_host_ports(pod: Pod<'_>) -> Option<String> {
+fn shared_host_ports(pod: &Pod<'_>) -> Option<String> {
     // In the network of the node, each port is one of the node.
     let number = if pod.is("hostNetwork") { "containerPort" } else { "hostPort" };
     let mut seen = HashSet::new();
@@ -88,14 +88,14 @@ fn shared_host_ports(pod: Pod<'_>) -> Option<String> {
     Some(format!("two ports of containers would be port {number}/{} of the node", printable_short(&protocol)))
 }
 
-fn name_servers(pod: Pod<'_>) -> Option<String> {
+fn name_servers(pod: &Pod<'_>) -> Option<String> {
     let config = present(pod.spec, "dnsConfig");
     let has_servers = config.is_some_and(|config| items(config, "nameservers").next().is_some());
     (is_text(pod.spec, "dnsPolicy", "None") && !has_servers)
         .then(|| "`dnsPolicy: None` needs `nameservers` in `dnsConfig`".to_owned())
 }
 
-fn completion(pod: Pod<'_>) -> Option<String> {
+fn completion(pod: &Pod<'_>) -> Option<String> {
     let restarts = string_member(pod.spec, "restartPolicy").is_none_or(|policy| policy == "Always");
     match pod.completes? {
         true => restarts.then(|| "the pods of a Job cannot have `restartPolicy: Always`".to_owned()),

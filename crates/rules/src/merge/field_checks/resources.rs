@@ -1,11 +1,11 @@
 //! Checks of requests, limits and claims. A pod with resources of its own (KEP-2837) limits those of its containers.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::{Container, FieldCheck, Pod, is_text, items};
+use super::{Container, FieldCheck, Pod, is_text, items, names};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::quantity::rounded_nanos;
@@ -19,7 +19,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
 ];
 
 /// The error in the request and the limit of one resource.
-fn amounts(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn amounts(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let resources = present(container.view, "resources")?;
     let requests = present(resources, "requests")?;
     let limits = present(resources, "limits").map(View::entries).unwrap_or_default();
@@ -41,7 +41,7 @@ fn amounts(_: Pod<'_>, container: Container<'_>) -> Option<String> {
     })
 }
 
-fn huge_pages(_: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn huge_pages(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let resources = present(container.view, "resources")?;
     let groups = ["limits", "requests"].into_iter().filter_map(|group| present(resources, group));
     let names: Vec<Cow<'_, str>> = groups.flat_map(View::entries).map(|(name, _)| name).collect();
@@ -50,12 +50,11 @@ fn huge_pages(_: Pod<'_>, container: Container<'_>) -> Option<String> {
         .then(|| "a container with huge pages needs `cpu` or `memory` as well".to_owned())
 }
 
-fn claims(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
-    let name = |claim| string_member(claim, "name");
-    let mut wanted = items(present(container.view, "resources")?, "claims").filter_map(name).peekable();
-    wanted.peek()?;
-    let of_pod: HashSet<_> = items(pod.spec, "resourceClaims").filter_map(name).collect();
-    let missing = wanted.find(|name| !of_pod.contains(name))?;
+fn claims(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
+    let wanted = items(present(container.view, "resources")?, "claims");
+    let mut wanted = wanted.filter_map(|claim| string_member(claim, "name"));
+    let of_pod = || pod.lookups.claims.get_or_init(|| names(items(pod.spec, "resourceClaims")));
+    let missing = wanted.find(|name| !of_pod().contains(name))?;
     Some(format!("the pod has no resource claim `{}`", printable_short(&missing)))
 }
 
@@ -64,7 +63,7 @@ const MOST_KEYS: usize = 16;
 
 /// The API server refuses a pod whose containers request more, or one of whose regular containers has a higher limit. An injected
 /// container counts too.
-fn excess(pod: Pod<'_>) -> Option<String> {
+fn excess(pod: &Pod<'_>) -> Option<String> {
     let resources = present(pod.spec, "resources")?;
     let keys = |group: &str| {
         let entries = present(resources, group).map(View::entries).unwrap_or_default();
@@ -91,21 +90,21 @@ fn excess(pod: Pod<'_>) -> Option<String> {
 }
 
 /// The request of all containers together: the highest sum of those that run at a time.
-fn requested(pod: Pod<'_>, key: &str) -> i128 {
+fn requested(pod: &Pod<'_>, key: &str) -> i128 {
     let request = |container: View<'_>| {
         let written = amount(container, "requests", key);
         // The API server takes the limit of a container for its request, if it has none.
         written.or_else(|| amount(container, "limits", key)).unwrap_or_default()
     };
-    let (mut lasting, mut highest) = (0, 0);
+    let (mut lasting, mut highest) = (0_i128, 0);
     for container in items(pod.spec, "initContainers") {
         let own = request(container);
-        highest = highest.max(lasting + own);
+        highest = highest.max(own.saturating_add(lasting));
         if is_text(container, "restartPolicy", "Always") {
-            lasting += own;
+            lasting = own.saturating_add(lasting);
         }
     }
-    highest.max(lasting + items(pod.spec, "containers").map(request).sum::<i128>())
+    highest.max(items(pod.spec, "containers").map(request).fold(lasting, i128::saturating_add))
 }
 
 fn amount(container: View<'_>, group: &str, key: &str) -> Option<i128> {

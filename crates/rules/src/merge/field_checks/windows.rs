@@ -49,7 +49,7 @@ const CONTAINER_SECURITY: &[&str] = &[
 /// What a pod for Linux cannot have.
 const WINDOWS_SECURITY: &[&str] = &["windowsOptions"];
 
-fn fields_of_pod(pod: Pod<'_>) -> Option<String> {
+fn fields_of_pod(pod: &Pod<'_>) -> Option<String> {
     let security = present(pod.spec, "securityContext");
     let (own, flags): (&[&str], &[&str]) = if is_for(pod, "windows") { (POD, POD_FLAGS) } else { (&[], &[]) };
     let own = own.iter().find(|name| present(pod.spec, name).is_some());
@@ -58,13 +58,13 @@ fn fields_of_pod(pod: Pod<'_>) -> Option<String> {
     found.map(|name| sentence(pod, name))
 }
 
-fn fields_of_container(pod: Pod<'_>, container: Container<'_>) -> Option<String> {
+fn fields_of_container(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let security = present(container.view, "securityContext")?;
     first(security, excluded(pod, CONTAINER_SECURITY)).map(|name| sentence(pod, name))
 }
 
 /// The fields of a `securityContext` that the pod cannot have.
-fn excluded(pod: Pod<'_>, of_linux: &'static [&'static str]) -> &'static [&'static str] {
+fn excluded(pod: &Pod<'_>, of_linux: &'static [&'static str]) -> &'static [&'static str] {
     if is_for(pod, "windows") {
         of_linux
     } else if is_for(pod, "linux") {
@@ -80,30 +80,31 @@ fn first(security: View<'_>, names: &'static [&'static str]) -> Option<&'static 
     names.iter().copied().find(|name| present(security, name).is_some_and(|value| is_set(name, value)))
 }
 
-fn is_for(pod: Pod<'_>, system: &str) -> bool {
+fn is_for(pod: &Pod<'_>, system: &str) -> bool {
     string_member(present(pod.spec, "os"), "name").as_deref() == Some(system)
 }
 
-fn sentence(pod: Pod<'_>, field: &str) -> String {
+fn sentence(pod: &Pod<'_>, field: &str) -> String {
     let system = if is_for(pod, "windows") { "Windows" } else { "Linux" };
     format!("a pod for {system} cannot have `{field}`")
 }
 
-/// Either all containers are processes of the node, or none.
-fn host_process(pod: Pod<'_>) -> Option<String> {
+/// Either all containers are host process containers, or none.
+fn host_process(pod: &Pod<'_>) -> Option<String> {
     let option = |object| {
         let options = present(present(object, "securityContext")?, "windowsOptions")?;
         present(options, "hostProcess")?.as_bool()
     };
     let of_pod = option(pod.spec);
-    let (mut processes, mut others) = (false, false);
+    let (mut processes, mut others, mut differs) = (false, false, false);
     for container in pod.containers() {
         let own = option(container.view);
         let is_process = own.or(of_pod).unwrap_or_default();
         processes |= is_process;
-        others |= !is_process || of_pod.zip(own).is_some_and(|(pod, own)| pod != own);
+        others |= !is_process;
+        differs |= of_pod.zip(own).is_some_and(|(pod, own)| pod != own);
     }
-    if processes && others {
+    if differs || processes && others {
         return Some("all containers of a pod have to be alike in `hostProcess`".to_owned());
     }
     (processes && !pod.is("hostNetwork"))

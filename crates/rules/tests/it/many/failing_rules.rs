@@ -222,11 +222,12 @@ fn a_volume_is_there_again_when_the_rule_that_removed_it_fails() {
 /// If the pod has a name twice, the last container counts, in lookups by index too.
 #[test]
 fn the_last_of_two_containers_with_one_name_counts_with_many_rules() {
-    let spec = "sidecars: [{name: s, image: i, mode: regular, resources: {requests: {cpu: 2}}}]";
-    let limited = r#"{"name":"s","image":"i","resources":{"requests":{"cpu":2},"limits":{"cpu":1}}}"#;
-    let other = r#"{"name":"s","image":"other"}"#;
-    let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}},{other},{limited}]}}"#));
-    for rules in [written(1, |_| spec.to_owned()), behind_fillers(&[spec])] {
-        assert_eq!(words(&decide(&rules, &object)).last(), Some(&"error"));
+    let spec = "onConflict: skipRule\nsidecars: [{name: s, image: i, mode: regular}]";
+    let (ours, other) = (r#"{"name":"s","image":"i"}"#, r#"{"name":"s","image":"other"}"#);
+    for (first, last, expected) in [(other, ours, "unchanged"), (ours, other, "conflict")] {
+        let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}},{first},{last}]}}"#));
+        for rules in [written(1, |_| spec.to_owned()), behind_fillers(&[spec])] {
+            assert_eq!(words(&decide(&rules, &object)).last(), Some(&expected));
+        }
     }
 }

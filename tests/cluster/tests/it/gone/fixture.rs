@@ -38,6 +38,23 @@ impl Fixture {
         Some(Self { cluster, proxy, client, notes })
     }
 
+    /// Cuts the proxy during `happens`, until a request for the resource has failed, and asserts that a list is the next to succeed.
+    pub(super) async fn misses(&mut self, resource: &str, happens: impl AsyncFn()) {
+        let before = self.notes.borrow().len();
+        self.proxy.cut();
+        happens().await;
+        let of_it = |note: &&Note| note.path().ends_with(resource);
+        let count = |notes: &[Note]| notes[before..].iter().filter(of_it).count();
+        let tried = count(&self.noted(|notes| count(notes) > 0).await);
+        self.proxy.resume();
+        let notes = self.noted(|notes| count(notes) > tried + 1).await;
+        let versions: Vec<_> = notes[before..].iter().filter(of_it).map(Note::version).collect();
+        assert!(
+            versions[1..versions.len() - 1].iter().all(Option::is_none),
+            "a watch was continued: {versions:?}"
+        );
+    }
+
     /// Cuts the proxy during `happens`, until the resource versions of the watches are compacted. Returns when each watch was
     /// answered 410 and a new list followed.
     pub(super) async fn forgets(&mut self, resources: &[&str], happens: impl AsyncFn()) {
