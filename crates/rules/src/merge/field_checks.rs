@@ -2,24 +2,22 @@
 //! `pkg/apis/core/validation`). A rule that breaks one of them is not applied, so that the pod stays valid.
 
 mod containers;
-mod pods;
+mod pod;
 mod profiles;
 mod resources;
+mod whole_pod;
 mod windows;
 
 pub(crate) use containers::ONLY_LASTING;
 
-use std::borrow::Cow;
-use std::cell::{LazyCell, OnceCell};
-use std::collections::{HashMap, HashSet};
+use std::cell::LazyCell;
 
-use vestibule_patch::View;
+use pod::{Container, Pod};
 
-use super::contains::{holds, present};
+use super::contains::holds;
 use super::{Failure, Merge, invalid};
 use crate::overlay::Overlay;
 use crate::rule::{Block, BlockList, Clause, Injected, Item, OnConflict, Part};
-use crate::subject::{Layout, string_member};
 
 /// One check. It is made for rules that write one of its fields.
 struct FieldCheck {
@@ -37,41 +35,14 @@ enum CheckError {
     OfContainer(fn(&Pod<'_>, Container<'_>) -> Option<String>),
 }
 
-struct Pod<'d> {
-    metadata: Option<View<'d>>,
-    spec: View<'d>,
-    /// See [`Layout::completes`].
-    completes: Option<bool>,
-    lookups: Lookups<'d>,
-}
-
-/// What checks look up for each container. A user may make any list of a pod long.
-#[derive(Default)]
-struct Lookups<'d> {
-    containers: OnceCell<HashMap<(bool, Cow<'d, str>), Container<'d>>>,
-    annotations: OnceCell<HashMap<Cow<'d, str>, View<'d>>>,
-    claims: OnceCell<HashSet<Cow<'d, str>>>,
-    /// The volumes that cannot be devices.
-    file_systems: OnceCell<HashSet<Cow<'d, str>>>,
-}
-
-#[derive(Clone, Copy)]
-struct Container<'d> {
-    view: View<'d>,
-    is_init: bool,
-}
-
 /// The name of `volumeMounts` without `mountPropagation`. Only the check of devices uses it.
 const PLAIN_MOUNTS: &str = "volumeMounts without mountPropagation";
 
 /// The name of `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
 const OVERRIDING_PORTS: &str = "ports with onConflict: override";
 
-/// The lists of a pod whose containers are checked: a new pod has no ephemeral containers.
-const LISTS: [&str; 2] = ["containers", "initContainers"];
-
 fn checks() -> impl Iterator<Item = &'static FieldCheck> {
-    [pods::CHECKS, containers::CHECKS, profiles::CHECKS, resources::CHECKS, windows::CHECKS]
+    [whole_pod::CHECKS, containers::CHECKS, profiles::CHECKS, resources::CHECKS, windows::CHECKS]
         .into_iter()
         .flatten()
 }
@@ -273,75 +244,4 @@ impl FieldCheck {
             }
         }
     }
-}
-
-impl<'d> Pod<'d> {
-    fn of(object: View<'d>, layout: &Layout) -> Option<Self> {
-        let at = |pointer| object.pointer(pointer).filter(|found| !found.is_null());
-        let (metadata, spec) = (at(&layout.metadata), at(&layout.spec)?);
-        Some(Self { metadata, spec, completes: layout.completes, lookups: Lookups::default() })
-    }
-
-    fn containers(&self) -> impl Iterator<Item = Container<'d>> + use<'d> {
-        let spec = self.spec;
-        LISTS.into_iter().flat_map(move |list| {
-            items(spec, list).map(move |view| Container { view, is_init: list == "initContainers" })
-        })
-    }
-
-    /// The container with the list and the name of `container`.
-    fn same(&self, container: Container<'_>) -> Option<Container<'d>> {
-        let named = |container: Container<'d>| Some(((container.is_init, container.name()?), container));
-        let containers =
-            self.lookups.containers.get_or_init(|| self.containers().filter_map(named).collect());
-        containers.get(&(container.is_init, container.name()?)).copied()
-    }
-
-    /// Whether the field `name` is true.
-    fn is(&self, name: &str) -> bool {
-        flag(self.spec, name) == Some(true)
-    }
-
-    fn annotations(&self) -> &HashMap<Cow<'d, str>, View<'d>> {
-        self.lookups.annotations.get_or_init(|| {
-            let annotations = self.metadata.and_then(|metadata| present(metadata, "annotations"));
-            annotations.map(View::entries).unwrap_or_default().into_iter().collect()
-        })
-    }
-}
-
-impl<'d> Container<'d> {
-    fn name(self) -> Option<Cow<'d, str>> {
-        string_member(self.view, "name")
-    }
-
-    fn security(self, field: &str) -> Option<View<'d>> {
-        present(present(self.view, "securityContext")?, field)
-    }
-
-    fn items(self, list: &str) -> impl Iterator<Item = View<'d>> + use<'d> {
-        items(self.view, list)
-    }
-
-    /// Whether it ends before the containers of the pod start.
-    fn ends(self) -> bool {
-        self.is_init && !is_text(self.view, "restartPolicy", "Always")
-    }
-}
-
-fn flag(object: View<'_>, name: &str) -> Option<bool> {
-    present(object, name).and_then(View::as_bool)
-}
-
-fn is_text(object: View<'_>, name: &str, text: &str) -> bool {
-    string_member(object, name).as_deref() == Some(text)
-}
-
-fn names<'d>(all: impl Iterator<Item = View<'d>>) -> HashSet<Cow<'d, str>> {
-    all.filter_map(|one| string_member(one, "name")).collect()
-}
-
-/// The items of the list `name` of `object`.
-fn items<'d>(object: View<'d>, name: &str) -> impl Iterator<Item = View<'d>> + use<'d> {
-    present(object, name).into_iter().flat_map(View::iter)
 }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{Container, FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS, Pod, flag, is_text, items};
+use super::pod::{Container, Pod, flag, is_text, items, names_of};
+use super::{FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
@@ -111,7 +112,7 @@ fn devices(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let is_claim = |volume: &View<'_>| {
         ["ephemeral", "persistentVolumeClaim"].iter().any(|source| present(*volume, source).is_some())
     };
-    let others = || super::names(items(pod.spec, "volumes").filter(|volume| !is_claim(volume)));
+    let others = || names_of(items(pod.spec, "volumes").filter(|volume| !is_claim(volume)));
     let others = pod.lookups.file_systems.get_or_init(others);
     devices.find_map(|device| {
         let (name, path) = (string_member(device, "name")?, string_member(device, "devicePath")?);

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{Container, FieldCheck, Pod};
+use super::FieldCheck;
+use super::pod::{Container, Pod};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;

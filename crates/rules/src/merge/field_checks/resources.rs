@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use vestibule_patch::View;
 
-use super::{Container, FieldCheck, Pod, is_text, items, names};
+use super::FieldCheck;
+use super::pod::{Container, Pod, is_text, items, names_of};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::quantity::rounded_nanos;
@@ -53,7 +54,7 @@ fn huge_pages(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
 fn claims(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let wanted = items(present(container.view, "resources")?, "claims");
     let mut wanted = wanted.filter_map(|claim| string_member(claim, "name"));
-    let of_pod = || pod.lookups.claims.get_or_init(|| names(items(pod.spec, "resourceClaims")));
+    let of_pod = || pod.lookups.claims.get_or_init(|| names_of(items(pod.spec, "resourceClaims")));
     let missing = wanted.find(|name| !of_pod().contains(name))?;
     Some(format!("the pod has no resource claim `{}`", printable_short(&missing)))
 }

@@ -2,7 +2,8 @@
 
 use vestibule_patch::View;
 
-use super::{Container, FieldCheck, Pod};
+use super::FieldCheck;
+use super::pod::{Container, Pod};
 use crate::merge::contains::present;
 use crate::subject::string_member;
 

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use vestibule_patch::View;
 
-use super::{FieldCheck, OVERRIDING_PORTS, Pod, flag, is_text, items};
+use super::pod::{Pod, flag, is_text, items};
+use super::{FieldCheck, OVERRIDING_PORTS};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
