@@ -41,6 +41,9 @@ const PLAIN_MOUNTS: &str = "volumeMounts without mountPropagation";
 /// The name of `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
 const OVERRIDING_PORTS: &str = "ports with onConflict: override";
 
+/// Fields that most containers have, and of which there is no check: the checks need not be searched for them.
+const UNCHECKED: [&str; 4] = ["args", "command", "env", "name"];
+
 fn checks() -> impl Iterator<Item = &'static FieldCheck> {
     [whole_pod::CHECKS, containers::CHECKS, profiles::CHECKS, resources::CHECKS, windows::CHECKS]
         .into_iter()
@@ -96,6 +99,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn related_field(&self, item: &'r Item, name: &'r str) -> Option<&'r str> {
         let has_propagation = || item.overlay.items_of("volumeMounts").iter().any(has_propagation);
         match name {
+            _ if UNCHECKED.contains(&name) => None,
             // A host process container runs on Windows only. Its pod should say so, and a rule for Linux does not match it then.
             "image" if self.rule.matching.os == Some("linux") => None,
             "ports" if overrides(item) => Some(OVERRIDING_PORTS),
@@ -243,5 +247,15 @@ impl FieldCheck {
                 pod.containers().find_map(|container| error(pod, container))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNCHECKED, checks};
+
+    #[test]
+    fn no_check_is_of_an_unchecked_field() {
+        assert!(checks().all(|check| check.container.iter().all(|field| !UNCHECKED.contains(field))));
     }
 }
