@@ -141,6 +141,13 @@ const fn texts(name: &'static str, about: &'static str) -> Field {
     field(name, Kind::List(&Kind::Text), about)
 }
 
+/// `replace` of `pod.spec` and of a container patch.
+const REPLACE: Field = texts(
+    "replace",
+    "The fields beside it that replace existing values; of a map, the members that the rule has.",
+)
+.example("[image]");
+
 const fn text_map(name: &'static str, about: &'static str) -> Field {
     field(name, Kind::Entries(&Kind::Text), about)
 }

@@ -255,6 +255,11 @@ pub(crate) fn string_member<'d>(object: impl Into<Option<View<'d>>>, name: &str)
     object.into()?.get(name)?.as_str()
 }
 
+/// Whether an init container runs beside the containers that start after it, instead of ending before them.
+pub(crate) fn is_native_sidecar(init_container: View<'_>) -> bool {
+    string_member(init_container, "restartPolicy").as_deref() == Some("Always")
+}
+
 /// A container and its name.
 pub(crate) struct NamedContainer<'d> {
     /// Empty if the container has no name.

@@ -1,6 +1,8 @@
 //! Blocks of `containerPatches`: the fields that a rule adds to existing containers.
 
-use super::{ITEM, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, texts, word};
+use super::{
+    ITEM, Kind, ON_CONFLICT_WORDS, REPLACE, Table, field, flag, fragment, map, refused, texts, word,
+};
 
 /// A field of containers with the type that the pod's schema gives it.
 macro_rules! container {
@@ -42,11 +44,7 @@ pub(crate) static BLOCK: Table = Table {
             .example("[{name: data, mountPath: /data}]"),
         fragment("volumeDevices", &["spec", "containers", "volumeDevices"], &ITEM, "Block devices.")
             .example("[{name: disk, devicePath: /dev/xvda}]"),
-        texts(
-            "replace",
-            "The fields beside it that replace existing values; of a map, the members that the rule has.",
-        )
-        .example("[image]"),
+        REPLACE,
         container!("args", "Arguments; `replace` has to name the field.", "[--verbose]"),
         container!("command", "The program; `replace` has to name the field.", "[/bin/app]"),
         container!("image", "The image."),

@@ -1,7 +1,7 @@
 //! `pod`, and the fields that the format adds to items, containers and the pod's specification.
 
 use super::{
-    Choice, Field, Kind, ON_CONFLICT_WORDS, Table, field, flag, fragment, map, refused, text, texts, word,
+    Choice, Field, Kind, ON_CONFLICT_WORDS, REPLACE, Table, field, flag, fragment, map, refused, text, word,
 };
 
 pub(crate) static POD: Table = Table {
@@ -28,11 +28,7 @@ pub(crate) static POD_SPEC: Table = Table {
     example: "{priorityClassName: high}",
     fields: &[
         ON_CONFLICT,
-        texts(
-            "replace",
-            "The fields beside it that replace existing values; of a map, the members that the rule has.",
-        )
-        .example("[image]"),
+        REPLACE,
         refused("containers", "changes to existing containers belong in `spec.containerPatches`"),
         refused("ephemeralContainers", "they can only be added to running pods"),
         refused("imagePullSecrets", "they belong in `spec.imagePullSecrets`"),

@@ -72,7 +72,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn verify_injected(&self) -> Result<(), Failure> {
         let objects = LazyCell::new(|| self.objects());
         // Each of these checks is made once: it looks at all containers.
-        let mut of_pod: Vec<&FieldCheck> = Vec::new();
+        let mut of_pod = Vec::new();
         for Injected { item, list, .. } in &self.rule.injected {
             let members = item.overlay.members().iter();
             let fields = members.filter_map(|member| self.related_field(item, &member.name));
@@ -87,10 +87,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
                 continue;
             }
             let container = Container { view, is_init: *list == "initContainers" };
-            for (check, clause) in related {
+            for (check, clause) in &related {
                 objects.refuse(clause, check, Some(container))?;
-                of_pod.extend(Some(check).filter(|check| check.is_of_pod()));
             }
+            of_pod.extend(related.into_iter().filter(|(check, _)| check.is_of_pod()));
         }
         Ok(())
     }
@@ -176,18 +176,19 @@ fn related<'r>(
     fields: impl Iterator<Item = (&'r str, &'r Clause)>,
     of: fn(&FieldCheck) -> &'static [&'static str],
 ) -> Vec<(&'static FieldCheck, &'r Clause)> {
-    let mut related: Vec<(&FieldCheck, _)> = Vec::new();
+    let mut related = Vec::new();
     for (field, clause) in fields {
-        let found = checks().filter(|check| of(check).contains(&field));
-        let new: Vec<_> =
-            found.filter(|check| !related.iter().any(|(other, _)| std::ptr::eq(*other, *check))).collect();
-        related.extend(new.into_iter().map(|check| (check, clause)));
+        for check in checks().filter(|check| of(check).contains(&field)) {
+            if !is_among(&related, check) {
+                related.push((check, clause));
+            }
+        }
     }
     related
 }
 
-fn is_among(checks: &[&FieldCheck], check: &FieldCheck) -> bool {
-    checks.iter().any(|other| std::ptr::eq(*other, check))
+fn is_among(related: &[(&FieldCheck, &Clause)], check: &FieldCheck) -> bool {
+    related.iter().any(|(other, _)| std::ptr::eq(*other, check))
 }
 
 /// The fields that `parts` write, with the first part of each. The parts of a field follow each other.

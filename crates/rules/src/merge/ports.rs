@@ -9,7 +9,7 @@ use super::contains::present;
 use super::{ALL_CONTAINER_LISTS, Merge};
 use crate::diagnostic::printable_short;
 use crate::overlay::Overlay;
-use crate::subject::string_member;
+use crate::subject::{is_native_sidecar, string_member};
 
 /// The numbers of a port. Like its name, two containers must not have the same one.
 const NUMBERS: [&str; 2] = ["containerPort", "hostPort"];
@@ -123,8 +123,7 @@ impl Merge<'_, '_, '_, '_> {
 /// The ports that a container of `list` occupies.
 fn occupied_ports<'d>(container: View<'d>, list: &str) -> Option<View<'d>> {
     // An init container that ends has released its ports before other containers start.
-    let ends =
-        list == "initContainers" && string_member(container, "restartPolicy").as_deref() != Some("Always");
+    let ends = list == "initContainers" && !is_native_sidecar(container);
     if ends { None } else { present(container, "ports") }
 }
 

@@ -59,7 +59,8 @@ async fn watch_objects<T: LookedUp>(
         None => Api::all_with(client, &()),
     };
     let store = &abandoned.0;
-    let mut events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+    let listed = |selection: &watcher::Config| watcher::watcher(objects.clone(), selection.clone()).boxed();
+    let mut events = listed(&selection);
     // The stream's own backoff would be reset by the start of a list, and a list may succeed while each watch fails. The pauses of
     // this one grow until there was no error for two minutes.
     let mut backoff = DefaultBackoff::default();
@@ -68,7 +69,7 @@ async fn watch_objects<T: LookedUp>(
         let limit = if is_listing { PAGE_TIMEOUT } else { Duration::MAX };
         let Ok(event) = timeout(limit, events.next()).await else {
             report(store, &state, &kind, "the API server does not answer");
-            events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+            events = listed(&selection);
             continue;
         };
         let Some(event) = event else { return };
@@ -97,14 +98,14 @@ async fn watch_objects<T: LookedUp>(
                     && does_not_stream_lists(&error) =>
             {
                 selection.initial_list_strategy = InitialListStrategy::ListWatch;
-                events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+                events = listed(&selection);
             }
             Err(error) => {
                 let was_unanswered = is_unanswered(&error);
                 report(store, &state, &kind, &words(error));
                 tokio::time::sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
                 if was_unanswered {
-                    events = watcher::watcher(objects.clone(), selection.clone()).boxed();
+                    events = listed(&selection);
                 }
             }
         }
@@ -178,6 +179,17 @@ mod tests {
 
     use super::*;
 
+    /// An empty store of pods, and its feed from the API server behind `client`.
+    fn followed(client: &Client) -> (Arc<Store<Pod>>, JoinSet<()>) {
+        let store = Arc::new(Store::new(BTreeMap::new()));
+        let feed = start(client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        (store, feed)
+    }
+
+    fn is_watch(request: &Request<Body>) -> bool {
+        request.uri().query().unwrap_or_default().contains("watch=true")
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_watch_that_is_refused_is_retried_less_and_less_often() {
         let asked = Arc::new(AtomicUsize::new(0));
@@ -188,9 +200,7 @@ mod tests {
             let refused = Response::builder().status(403).body(Body::from(status.to_vec()));
             async move { Ok::<_, Infallible>(refused.unwrap()) }
         });
-        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
-        let client = Client::new(refuse, "default");
-        let feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        let (store, feed) = followed(&Client::new(refuse, "default"));
         tokio::time::sleep(Duration::from_secs(300)).await;
         let times = asked.load(Ordering::Relaxed);
         assert!((5..30).contains(&times), "{times}");
@@ -232,7 +242,7 @@ mod tests {
         let refuses = Arc::new(AtomicBool::new(false));
         let right = Arc::clone(&refuses);
         let answer = tower::service_fn(move |request: Request<Body>| {
-            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let is_watch = is_watch(&request);
             let whole = |text: &'static str| {
                 stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(text.as_bytes())))]).boxed()
             };
@@ -280,9 +290,7 @@ mod tests {
                 Ok::<_, Infallible>(Response::new(Body::from(list.to_vec())))
             }
         });
-        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
-        let client = Client::new(answer, "default");
-        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        let (store, _feed) = followed(&Client::new(answer, "default"));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(store.missing(), None);
         assert_eq!(asked.load(Ordering::Relaxed), 3, "a silent watch is no error");
@@ -294,7 +302,7 @@ mod tests {
         let lists = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&lists);
         let answer = tower::service_fn(move |request: Request<Body>| {
-            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let is_watch = is_watch(&request);
             let (code, body) = if is_watch {
                 (503, r#"{"kind":"Status","status":"Failure","code":503}"#)
             } else {
@@ -304,9 +312,7 @@ mod tests {
             let answer = Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
             async move { Ok::<_, Infallible>(answer.unwrap()) }
         });
-        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
-        let client = Client::new(answer, "default");
-        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        let (_store, _feed) = followed(&Client::new(answer, "default"));
         tokio::time::sleep(Duration::from_secs(3600)).await;
         let lists = lists.load(Ordering::Relaxed);
         assert!((60..200).contains(&lists), "{lists} lists in an hour");
@@ -321,7 +327,7 @@ mod tests {
         let phase = Arc::new(AtomicUsize::new(0));
         let now = Arc::clone(&phase);
         let answer = tower::service_fn(move |request: Request<Body>| {
-            let is_watch = request.uri().query().unwrap_or_default().contains("watch=true");
+            let is_watch = is_watch(&request);
             let (version, name) = match now.load(Ordering::Relaxed) {
                 RESTORED => (5, "old"),
                 _ => (700, "new"),
@@ -341,9 +347,7 @@ mod tests {
                 Ok(Response::new(StreamBody::new(body)))
             }
         });
-        let store = Arc::new(Store::<Pod>::new(BTreeMap::new()));
-        let client = Client::new(answer, "default");
-        let _feed = start(&client, Kind::of::<Pod>(), Watch::new(), Arc::clone(&store), WatchState::idle());
+        let (store, _feed) = followed(&Client::new(answer, "default"));
         for (next, name) in [(DOWN, "new"), (RESTORED, "new"), (RESTORED, "old")] {
             tokio::time::sleep(Duration::from_secs(600)).await;
             assert!(store.get("shop", name).is_some(), "{name} before phase {next}");

@@ -82,7 +82,7 @@ async fn each_way_takes_an_installation_of_the_same_version_over() {
     finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
     cluster.run(&from_page("kubectl apply --server-side -f")).exits(0);
     helm("upgrade").exits(0);
-    // What another way has left is taken over too.
+    // Helm takes over the objects that `vestibule uninstall` and `helm uninstall` have left.
     finish(&mut cluster.vestibule("uninstall"), "").exits(0);
     cluster.run(&format!("{} uninstall vestibule -n {NAMESPACE}", cluster.tools.helm4.display())).exits(0);
     helm("install").exits(0);

@@ -13,7 +13,6 @@ use crate::certs::time::{rfc3339, system_time};
 
 const UNKNOWN: &str = "x509: certificate signed by unknown authority";
 const NO_ROOTS: &str = "unable to load root certificates: unable to parse bytes as PEM block";
-const UNREADABLE: &str = "unreadable";
 /// The name of a certificate of the bundle in the errors of `verify`.
 const AUTHORITY: &str = "CA certificate";
 
@@ -42,15 +41,17 @@ impl Verification<'_> {
                 "",
             )];
         };
+        let none: &[&str] = &[];
+        let error = vestibule_pki::verify(self.bundle, self.chain, none, self.now).err();
+        // Go reads all certificates before it checks one.
+        if let Some(error @ (VerifyError::Unreadable { .. } | VerifyError::Malformed { .. })) = error {
+            return vec![self.signer(leaf, error)];
+        }
         let dates = self.dates(leaf);
         let name = self.name(leaf);
-        let signer = self.signer(leaf);
-        // Go reads all certificates before it checks one.
-        if signer.as_ref().is_some_and(|refusal| refusal.cause == UNREADABLE) {
-            return signer.into_iter().collect();
-        }
         // A leaf whose dates are wrong says nothing about its signer.
-        let signer = signer.filter(|_| dates.is_none());
+        let error = error.filter(|_| dates.is_none());
+        let signer = error.map(|error| self.signer(leaf, error));
         dates.into_iter().chain(name).chain(signer).collect()
     }
 
@@ -90,11 +91,9 @@ impl Verification<'_> {
         Some(wrong_name(name, &leaf.names, &go))
     }
 
-    /// Checks the signer, after the names.
-    fn signer(&self, leaf: &CertificateFacts) -> Option<Refusal> {
-        let none: &[&str] = &[];
-        let error = vestibule_pki::verify(self.bundle, self.chain, none, self.now).err()?;
-        Some(match error {
+    /// The refusal for an error of the signer. Names are checked before it.
+    fn signer(&self, leaf: &CertificateFacts, error: VerifyError) -> Refusal {
+        match error {
             VerifyError::EmptyBundle if self.bundle.is_empty() => Refusal::new(
                 "empty_bundle",
                 "the bundle is empty, so the API server trusts the CAs of its operating system",
@@ -148,7 +147,7 @@ impl Verification<'_> {
             ),
             VerifyError::Unreadable { .. } => unreadable(),
             VerifyError::Malformed { .. } => Refusal::new(
-                UNREADABLE,
+                "unreadable",
                 error.to_string(),
                 "that certificate must be made anew, or left out of the chain if nothing needs it",
                 "",
@@ -166,7 +165,7 @@ impl Verification<'_> {
                 "",
             ),
             other => Refusal::new("other", other.to_string(), "the certificate must be made anew", ""),
-        })
+        }
     }
 
     fn expired(&self, which: &str, not_after: UnixTime) -> Refusal {
@@ -258,7 +257,7 @@ impl Verification<'_> {
 
 fn unreadable() -> Refusal {
     Refusal::new(
-        UNREADABLE,
+        "unreadable",
         "the certificate that the server presented cannot be read: a field or a critical extension of it is not understood",
         "the certificate must be made anew",
         "",

@@ -61,6 +61,12 @@ impl Cluster {
         self.ring.facts().unwrap()
     }
 
+    /// The API server refuses a read of the configuration.
+    fn may_not_read(&mut self, position: usize) {
+        self.seen.configuration_missed(position);
+        self.seen.configurations[position].denied = true;
+    }
+
     fn change(&mut self, change: impl FnOnce(&mut Facts)) {
         let RingFacts::Known(facts) = &mut self.ring else { panic!("there is no ring") };
         change(facts);

@@ -7,10 +7,8 @@ use std::collections::{HashMap, HashSet};
 use vestibule_patch::View;
 
 use crate::merge::contains::present;
-use crate::subject::{Layout, string_member};
-
-/// The lists of a pod whose containers are checked: a new pod has no ephemeral containers.
-const LISTS: [&str; 2] = ["containers", "initContainers"];
+use crate::pod::CONTAINER_LISTS;
+use crate::subject::{Layout, is_native_sidecar, string_member};
 
 pub(super) struct Pod<'d> {
     pub(super) metadata: Option<View<'d>>,
@@ -20,7 +18,7 @@ pub(super) struct Pod<'d> {
     pub(super) lookups: Lookups<'d>,
 }
 
-/// What checks look up for each container. A user may make any list of a pod long.
+/// Maps of long lists, made once: checks look into them for each container, and a user may make any list of a pod long.
 #[derive(Default)]
 pub(super) struct Lookups<'d> {
     pub(super) containers: OnceCell<HashMap<(bool, Cow<'d, str>), Container<'d>>>,
@@ -43,9 +41,10 @@ impl<'d> Pod<'d> {
         Some(Self { metadata, spec, completes: layout.completes, lookups: Lookups::default() })
     }
 
+    /// Its containers without ephemeral ones, which a new pod does not have.
     pub(super) fn containers(&self) -> impl Iterator<Item = Container<'d>> + use<'d> {
         let spec = self.spec;
-        LISTS.into_iter().flat_map(move |list| {
+        CONTAINER_LISTS.into_iter().flat_map(move |list| {
             items(spec, list).map(move |view| Container { view, is_init: list == "initContainers" })
         })
     }
@@ -86,7 +85,7 @@ impl<'d> Container<'d> {
 
     /// Whether it ends before the containers of the pod start.
     pub(super) fn ends(self) -> bool {
-        self.is_init && !is_text(self.view, "restartPolicy", "Always")
+        self.is_init && !is_native_sidecar(self.view)
     }
 }
 

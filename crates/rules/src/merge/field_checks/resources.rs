@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use vestibule_patch::View;
 
 use super::FieldCheck;
-use super::pod::{Container, Pod, is_text, items, names_of};
+use super::pod::{Container, Pod, items, names_of};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::quantity::rounded_nanos;
-use crate::subject::string_member;
+use crate::subject::{is_native_sidecar, string_member};
 
 pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &["resources"], amounts),
@@ -101,7 +101,7 @@ fn requested(pod: &Pod<'_>, key: &str) -> i128 {
     for container in items(pod.spec, "initContainers") {
         let own = request(container);
         highest = highest.max(own.saturating_add(lasting));
-        if is_text(container, "restartPolicy", "Always") {
+        if is_native_sidecar(container) {
             lasting = own.saturating_add(lasting);
         }
     }

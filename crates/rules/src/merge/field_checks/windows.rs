@@ -18,7 +18,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
         .with_container(&["image", "securityContext"]),
 ];
 
-/// What a pod for Windows cannot have. `hostIPC: false` and `hostPID: false` mean that they are absent.
+/// A pod for Windows cannot have these fields. `hostIPC: false` and `hostPID: false` mean that they are absent.
 const POD: &[&str] = &["hostUsers", "resources", "shareProcessNamespace"];
 const POD_FLAGS: &[&str] = &["hostIPC", "hostPID"];
 const POD_SECURITY: &[&str] = &[
@@ -47,7 +47,7 @@ const CONTAINER_SECURITY: &[&str] = &[
     "seccompProfile",
 ];
 
-/// What a pod for Linux cannot have.
+/// A pod for Linux cannot have these fields.
 const WINDOWS_SECURITY: &[&str] = &["windowsOptions"];
 
 fn fields_of_pod(pod: &Pod<'_>) -> Option<String> {

@@ -85,8 +85,7 @@ fn a_ca_is_not_held_while_no_configuration_may_be_read() {
     let mut cluster = Cluster::settled();
     let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
     cluster.change(|facts| facts.authorities[1].held = None);
-    cluster.seen.configuration_missed(0);
-    cluster.seen.configurations[0].denied = true;
+    cluster.may_not_read(0);
     cluster.change(|facts| facts.rotation.asked = 5);
     for _ in 0..3 {
         cluster.pass(60);
@@ -101,8 +100,7 @@ fn a_ca_is_not_held_while_no_configuration_may_be_read() {
 fn a_new_active_ca_signs_after_a_while_if_no_configuration_may_be_read() {
     let mut cluster = Cluster::settled();
     let leaf = cluster.seen.leaf.clone();
-    cluster.seen.configuration_missed(0);
-    cluster.seen.configurations[0].denied = true;
+    cluster.may_not_read(0);
     cluster.change(|facts| facts.revocation.asked = 5);
     cluster.pass(1);
     cluster.pass(10);
@@ -118,8 +116,7 @@ fn a_rotation_waits_while_one_of_several_configurations_may_not_be_read() {
     let mut cluster = without_the_second(0);
     let (active, next) = (cluster.facts().active().unwrap().id, cluster.facts().next().unwrap().id);
     cluster.change(|facts| facts.authorities[1].held = None);
-    cluster.seen.configuration_missed(1);
-    cluster.seen.configurations[1].denied = true;
+    cluster.may_not_read(1);
     cluster.change(|facts| facts.rotation.asked = 5);
     for _ in 0..3 {
         cluster.pass(DAY);

@@ -20,16 +20,12 @@ fn a_replica_watches_from_the_first_ring_that_it_reads_after_every_configuration
 #[test]
 fn only_the_first_of_several_refused_reads_and_the_next_success_are_gaps() {
     let mut cluster = Cluster::settled();
-    let refuse = |cluster: &mut Cluster| {
-        cluster.seen.configuration_missed(0);
-        cluster.seen.configurations[0].denied = true;
-    };
-    refuse(&mut cluster);
+    cluster.may_not_read(0);
     assert_eq!(cluster.seen.begun, None);
     cluster.pass(1);
     let begun = cluster.seen.begun;
     assert!(begun.is_some());
-    refuse(&mut cluster);
+    cluster.may_not_read(0);
     assert_eq!(cluster.seen.begun, begun);
     let seen = Seen { bundle: &BTreeSet::new(), mark: None, changed: Some(Moment(0)), untidy: false };
     cluster.seen.configuration_seen(0, seen, cluster.now, &cluster.policy.clone());
