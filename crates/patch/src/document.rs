@@ -104,7 +104,7 @@ impl<'a> Document<'a> {
     /// ```
     pub fn resume(text: &'a str, outline: &Outline) -> Option<Self> {
         let text = trimmed(text);
-        outline.of(text).map(|index| Self::of(text, index))
+        outline.of(text).map(|index| Self::of(text, index.clone()))
     }
 
     fn of(text: &'a str, index: Index) -> Self {
@@ -115,6 +115,22 @@ impl<'a> Document<'a> {
     /// The result of reading the text, with which [`resume`](Self::resume) makes the document again.
     pub fn outline(&self) -> Outline {
         Outline::new(self.text, self.index.clone())
+    }
+
+    /// The outline for `copy`, with which [`View::resume`] reads it; [`None`] if it is no copy of the text.
+    ///
+    /// ```
+    /// use vestibule_patch::{Document, View};
+    ///
+    /// let text = r#"{"size": 1}"#;
+    /// let copy = text.to_owned();
+    /// let outline = Document::parse(text)?.outline_of(&copy).unwrap();
+    /// assert!(View::resume(&copy, &outline).is_some_and(|view| view.get("size").is_some()));
+    /// assert!(View::resume(text, &outline).is_none());
+    /// # Ok::<(), vestibule_patch::DocumentError>(())
+    /// ```
+    pub fn outline_of(&self, copy: &str) -> Option<Outline> {
+        (copy == self.text).then(|| Outline::new(copy, self.index.clone()))
     }
 
     /// The members of the received object by their unescaped names, each as a document of its own that is not read again; none for
@@ -129,9 +145,8 @@ impl<'a> Document<'a> {
     /// # Ok::<(), vestibule_patch::DocumentError>(())
     /// ```
     pub fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Self)> + use<'a, '_> {
-        let Range { mut start, end } = self.index.part();
-        let spans = self.index.spans().get(start as usize..end as usize).unwrap_or_default();
-        let text = Text { written: self.text, spans };
+        let mut start = self.index.part().start;
+        let text = Text { written: self.text, spans: self.index.spans_of_part() };
         let members = (text.kind() == Kind::Object).then(|| text.members());
         members.into_iter().flatten().map(move |(name, letter, value)| {
             let part = start + 1..start + 1 + value.spans.len() as u32;

@@ -39,9 +39,9 @@ impl Outline {
     }
 
     /// The containers of `text`, if this is its outline.
-    pub(crate) fn of(&self, text: &str) -> Option<Index> {
+    pub(crate) fn of(&self, text: &str) -> Option<&Index> {
         let same = self.address == text.as_ptr().addr() && self.length == text.len();
-        same.then(|| self.index.clone())
+        same.then_some(&self.index)
     }
 }
 
@@ -56,6 +56,12 @@ impl Span {
 }
 
 impl Index {
+    /// The containers of the part.
+    pub(crate) fn spans_of_part(&self) -> &[Span] {
+        let Range { start, end } = self.part;
+        self.spans().get(start as usize..end as usize).unwrap_or_default()
+    }
+
     /// The containers of the whole text that was read.
     pub(crate) fn spans(&self) -> &[Span] {
         self.spans.as_deref().map_or(&[], Vec::as_slice)

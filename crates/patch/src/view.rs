@@ -9,7 +9,7 @@ use crate::document::{Member, Node};
 use crate::index::Span;
 use crate::pointer::index;
 use crate::text::{Text, Values};
-use crate::{Document, Kind, Pointer, text};
+use crate::{Document, Kind, Outline, Pointer, text};
 
 mod canonical;
 mod equality;
@@ -79,6 +79,13 @@ impl<'d> View<'d> {
     /// A view of a value that is not in a document.
     pub fn of(value: &'d RawValue) -> Self {
         Self::text(value.get())
+    }
+
+    /// A view of a text that was read before: containers are skipped without reading them. [`None`] if `outline` is of another
+    /// text.
+    pub fn resume(text: &'d str, outline: &'d Outline) -> Option<Self> {
+        let spans = outline.of(text)?.spans_of_part();
+        Some(Self(Place::Text(Text { written: text, spans })))
     }
 
     /// The kind of the value.

@@ -13,7 +13,7 @@ pub(super) struct ByHand;
 
 impl Handler for ByHand {
     fn handle<'a>(&'a self, request: &'a Request<'a>, _: Instant) -> HandlerFuture<'a> {
-        let patch = request.object.map(View::of).map(operations);
+        let patch = request.document().map(|object| operations(object?.view()));
         Box::pin(async {
             let outcome = match patch {
                 None => Outcome::Allowed,

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, diff, diff_onto, to_json};
+use vestibule_patch::{Document, Edit, Operation, Pointer, Schema, View, diff, diff_onto, to_json};
 
 use crate::sample::schema;
 
@@ -22,6 +22,10 @@ fn a_text_is_resumed_by_its_own_outline_only() {
     assert!(Document::resume(&copy, &outline).is_none(), "another address");
     assert!(Document::resume(&text[..8], &outline).is_none(), "another length");
     assert!(Document::resume("{}", &outline).is_none(), "another address and another length");
+    assert!(document.outline_of("{}").is_none());
+    let of_copy = document.outline_of(&copy[..copy.len() - 1]).unwrap();
+    assert!(View::resume(&copy[..copy.len() - 1], &of_copy).is_some());
+    assert!(View::resume(&text, &of_copy).is_none());
 }
 
 #[test]

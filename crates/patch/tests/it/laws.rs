@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Operation, Pointer, Schema, View, diff, to_json};
+use vestibule_patch::{Document, Kind, Operation, Pointer, Schema, View, diff, to_json};
 
 use crate::sample::{Json, document, edit, plain, read, schema, tape, write};
 
@@ -27,6 +27,18 @@ fn value(text: &str) -> Value {
 
 proptest! {
     #![proptest_config(cases())]
+
+    /// A view that skips the containers of an outline reads what one without them reads, in a part of a text too.
+    #[test]
+    fn a_resumed_view_is_the_view_of_the_text(object in document(), mut spelling in tape()) {
+        let text = format!(r#"{{"first": [{{}}], "object": {} , "last": {{}}}}"#, write(&object, &mut spelling));
+        let review = Document::parse(&text).unwrap();
+        let (_, part) = review.members().nth(1).unwrap();
+        let raw = RawValue::from_string(part.text().to_owned()).unwrap();
+        let outline = part.outline_of(raw.get()).unwrap();
+        let (resumed, plain) = (View::resume(raw.get(), &outline).unwrap(), View::of(&raw));
+        prop_assert_eq!(leaves(resumed), leaves(plain));
+    }
 
     #[test]
     fn the_delta_makes_the_second_document_out_of_the_first(
@@ -149,5 +161,17 @@ proptest! {
         let read: Operation = serde_json::from_str(&written).unwrap();
         prop_assert_eq!(serde_json::to_string(&read).unwrap(), written);
         prop_assert_eq!(read.name(), operation.name());
+    }
+}
+
+/// The texts of all values that are no containers, in their order, with the names of members.
+fn leaves(view: View<'_>) -> Vec<String> {
+    let named = view.entries().into_iter().flat_map(|(name, value)| {
+        std::iter::once(name.clone().into_owned()).chain(leaves(view.get(&name).unwrap_or(value)))
+    });
+    let of_container: Vec<String> = named.chain(view.items().into_iter().flat_map(leaves)).collect();
+    match view.kind() {
+        Kind::Array | Kind::Object => of_container,
+        _ => vec![view.to_json().into_owned()],
     }
 }

@@ -78,7 +78,8 @@ impl Context {
         let resource = |resource: &Resource<'_>| {
             [&resource.group, &resource.version, &resource.resource].map(ToString::to_string)
         };
-        let raw = |object: Option<&RawValue>| object.map(RawObject::new);
+        let raw = |value: Option<&RawValue>| value.map(|value| RawObject::new(value, None));
+        let document = request.document().and_then(Result::ok);
         let call = Call {
             lookups,
             uid: request.uid.to_string(),
@@ -99,7 +100,7 @@ impl Context {
             },
             dry_run: request.dry_run,
             options: raw(request.options),
-            object: raw(request.object),
+            object: request.object.map(|object| RawObject::new(object, document.as_ref())),
             old_object: raw(request.old_object),
             deadline,
             notes: request.notes.clone(),

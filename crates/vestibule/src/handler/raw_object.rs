@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use vestibule_patch::View;
+use vestibule_patch::{Document, Outline, View};
 
 /// A JSON document, byte by byte as it was received. Cheap to clone.
 ///
@@ -20,19 +20,28 @@ use vestibule_patch::View;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct RawObject(
+pub struct RawObject(Arc<CopiedText>);
+
+struct CopiedText {
     // An `Arc<RawValue>` made of a box is a second copy of the text.
-    Arc<Box<RawValue>>,
-);
+    text: Box<RawValue>,
+    /// Of the copy, if the received text was read already.
+    outline: Option<Outline>,
+}
 
 impl RawObject {
-    pub(crate) fn new(received: &RawValue) -> Self {
-        Self(Arc::new(received.to_owned()))
+    /// A copy of `received`, which `document` is of.
+    pub(crate) fn new(received: &RawValue, document: Option<&Document<'_>>) -> Self {
+        let text = received.to_owned();
+        let outline = document.and_then(|document| document.outline_of(text.get()));
+        Self(Arc::new(CopiedText { text, outline }))
     }
 
     /// A lazy view: only the members that are asked for are parsed.
     pub fn view(&self) -> View<'_> {
-        View::of(&self.0)
+        let CopiedText { text, outline } = &*self.0;
+        let resumed = outline.as_ref().and_then(|outline| View::resume(text.get(), outline));
+        resumed.unwrap_or_else(|| View::of(text))
     }
 
     /// The object as a typed value.
@@ -45,7 +54,7 @@ impl RawObject {
 
     /// The JSON text.
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        self.0.text.get()
     }
 }
 
@@ -58,12 +67,12 @@ impl PartialEq for RawObject {
 
 impl Serialize for RawObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.0.text.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::deserialize(deserializer).map(|text| Self(Arc::new(text)))
+        Box::deserialize(deserializer).map(|text| Self(Arc::new(CopiedText { text, outline: None })))
     }
 }

@@ -1,6 +1,6 @@
 //! The difference between two typed values, as a patch on received bytes: members that the type does not know stay.
 
-use std::any::TypeId;
+use std::any::Any;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -35,9 +35,8 @@ impl Received {
     }
 
     pub(crate) fn decode<T: DeserializeOwned + 'static>(&self) -> Result<T, Reject> {
-        let text = self.object.as_str();
-        let document = Document::parse(text).map_err(failed);
-        document.and_then(|document| decode_to_change(&document, text)).map_err(Reject::from_fault)
+        let document = Document::parse(self.object.as_str()).map_err(failed);
+        document.and_then(|document| decode_to_change(&document, &self.object)).map_err(Reject::from_fault)
     }
 
     /// The operations that lead from `before` to `after`.
@@ -55,7 +54,7 @@ impl Received {
         let apply = || {
             let mut document = Document::parse(self.object.as_str()).map_err(failed)?;
             document.apply_all(operations).map_err(failed)?;
-            decode(&document.to_json())
+            decode::decode(&document.to_json()).map_err(failed)
         };
         Ok(Self { object: apply().map_err(Reject::from_fault)?, schema: self.schema })
     }
@@ -82,8 +81,11 @@ pub(crate) fn diff_onto<T: DeserializeOwned + Serialize + 'static>(
 }
 
 /// The error names the line and column only: serde's own text may quote a value.
-pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
-    decode::decode(object).map_err(|error| {
+pub(crate) fn decode<T: DeserializeOwned + 'static>(object: &RawObject) -> Result<T, Fault> {
+    if let Some(object) = as_received(object) {
+        return Ok(object);
+    }
+    decode::decode(object.as_str()).map_err(|error| {
         let (line, column, to) = (error.line(), error.column(), std::any::type_name::<T>());
         let plain = to.split('<').next().unwrap_or(to);
         let to = plain.rsplit("::").next().unwrap_or(plain);
@@ -98,13 +100,21 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, Fault> {
 /// resets a webhook's changes of them, and decoding and encoding them takes longer than all else. A [`RawObject`] keeps its bytes.
 pub(crate) fn decode_to_change<T: DeserializeOwned + 'static>(
     document: &Document<'_>,
-    object: &str,
+    object: &RawObject,
 ) -> Result<T, Fault> {
-    let keeps_all = TypeId::of::<T>() == TypeId::of::<RawObject>();
-    let shorter = (!keeps_all).then(|| decode::without_managed_fields(document)).flatten();
+    if let Some(object) = as_received(object) {
+        return Ok(object);
+    }
+    let shorter = decode::without_managed_fields(document);
     // An error names its place in the received object.
     let decoded = shorter.and_then(|object| serde_json::from_str(&object).ok());
     decoded.map_or_else(|| decode(object), Ok)
+}
+
+/// The object itself for a handler of [`RawObject`]: serde_json would read its text once more.
+fn as_received<T: 'static>(object: &RawObject) -> Option<T> {
+    let mut object = Some(object.clone());
+    (&mut object as &mut dyn Any).downcast_mut::<Option<T>>()?.take()
 }
 
 /// Allocates for about `length` bytes at once: a buffer that grows in steps would hold a large object twice.

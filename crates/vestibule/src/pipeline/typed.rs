@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use tracing::{Instrument, debug_span};
 use vestibule_admission::{
     Fault, FaultKind, Handler, HandlerFuture, Operation, Outcome, Request, Resource, keys,
@@ -16,7 +15,7 @@ use vestibule_patch::Document;
 use crate::handler::change::Change;
 use crate::handler::context::Context;
 use crate::handler::mutation::Mutation;
-use crate::handler::typed_patch::{self, decode_to_change, diff_onto, encode, failed};
+use crate::handler::typed_patch::{decode, decode_to_change, diff_onto, encode, failed};
 use crate::handler::{Mutate, Validate};
 use crate::lookup::Lookups;
 use crate::registration::rule::{Match, Rule};
@@ -56,14 +55,14 @@ where
             Match::OtherOperation => return Ok(Outcome::Allowed),
             Match::OtherResource => return Err(not_registered(request)),
         }
-        let Some(received) = request.object else { return Ok(Outcome::Allowed) };
         let context = self.0.context(request, deadline);
+        let Some(received) = context.raw().cloned() else { return Ok(Outcome::Allowed) };
         // The check of the answer uses the same parsed document.
         let document =
-            request.document().unwrap_or_else(|| Document::parse(received.get())).map_err(failed)?;
+            request.document().unwrap_or_else(|| Document::parse(received.as_str())).map_err(failed)?;
         let (object, before) = debug_span!("decode").in_scope(|| {
-            let object: T = decode_to_change(&document, received.get())?;
-            encode(&object, received.get().len()).map(|before| (object, before))
+            let object: T = decode_to_change(&document, &received)?;
+            encode(&object, received.as_str().len()).map(|before| (object, before))
         })?;
         let handled = self.0.handler.mutate(object, context).instrument(debug_span!("handle")).await;
         let after = match handled {
@@ -102,8 +101,8 @@ where
             Match::OtherOperation | Match::OtherResource => return Err(not_registered(request)),
         }
         let context = self.0.context(request, deadline);
-        let new = || decode(request.object.ok_or_else(|| missing("object"))?);
-        let old = || decode(request.old_object.ok_or_else(|| missing("oldObject"))?);
+        let new = || decode(context.raw().ok_or_else(|| missing("object"))?);
+        let old = || decode(context.old_raw().ok_or_else(|| missing("oldObject"))?);
         let change = debug_span!("decode").in_scope(|| {
             Ok(match request.operation {
                 Operation::Create => Change::Create { new: new()? },
@@ -127,10 +126,6 @@ impl<T, H> Typed<T, H> {
     fn context(&self, request: &Request<'_>, deadline: Instant) -> Context {
         Context::new(request, deadline, self.lookups.clone())
     }
-}
-
-fn decode<T: DeserializeOwned>(object: &RawValue) -> Result<T, Fault> {
-    typed_patch::decode(object.get())
 }
 
 fn missing(member: &str) -> Fault {

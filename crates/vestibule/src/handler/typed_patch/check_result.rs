@@ -7,7 +7,7 @@ use vestibule_admission::Fault;
 use vestibule_patch::{Document, Encoded, Operation};
 
 use super::{decode_to_change, encode, failed};
-use crate::decode::{is_same_json, sorted};
+use crate::decode::{decode, is_same_json, sorted};
 
 /// The number of encodings that show whether a type keeps the order of a list. Half of them are of reversed lists, which not all
 /// types decode: a `HashSet` of two items has the same order in all others once in 2^31 cases.
@@ -102,7 +102,7 @@ fn keep_order(samples: &[&Value]) -> bool {
 
 fn encode_again<T: DeserializeOwned + Serialize + 'static>(object: &str) -> Result<Encoded, Fault> {
     let document = Document::parse(object).map_err(failed)?;
-    encode(&decode_to_change::<T>(&document, object)?, object.len())
+    encode(&decode_to_change::<T>(&document, &decode(object).map_err(failed)?)?, object.len())
 }
 
 #[cfg(test)]

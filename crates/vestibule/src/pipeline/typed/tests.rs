@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use vestibule_admission::{Decision, Hook};
 
@@ -163,6 +164,29 @@ async fn on_rules_takes_any_type_for_any_resource() {
     assert_eq!(patch_of(&answer), json!([{"op": "add", "path": "/spec/x", "value": 1.0}]));
     let status = |request: &mut Value| request["subResource"] = json!("status");
     assert_eq!(call(hook(patch), &review("UPDATE", status)).await.decision, Decision::Allowed);
+}
+
+#[tokio::test]
+async fn a_handler_of_bytes_gets_the_object_of_the_context() {
+    let mutate = async |object: RawObject, context: Context| {
+        assert!(std::ptr::eq(object.as_str(), context.raw().unwrap().as_str()));
+        Ok::<_, Reject>(object)
+    };
+    let hook =
+        Hook::mutating("m", Mutating(typed(&on_rules::<RawObject>([Rule::new("*/*", "*", ALL)]), mutate)));
+    assert_eq!(call(hook, &review("CREATE", |_| {})).await.decision, Decision::Allowed);
+    let validate = async |change: Change<RawObject>, context: Context| {
+        let Change::Update { old, new } = change else { panic!("an update") };
+        assert!(std::ptr::eq(old.as_str(), context.old_raw().unwrap().as_str()));
+        assert!(std::ptr::eq(new.as_str(), context.raw().unwrap().as_str()));
+        Ok::<(), Reject>(())
+    };
+    let hook = Hook::validating(
+        "v",
+        Validating(typed(&on_rules::<RawObject>([Rule::new("*/*", "*", ALL)]), validate)),
+    );
+    let update = |request: &mut Value| request["oldObject"] = request["object"].clone();
+    assert_eq!(call(hook, &review("UPDATE", update)).await.decision, Decision::Allowed);
 }
 
 #[tokio::test]
