@@ -1,5 +1,7 @@
 //! The checks of fields that rules make, compared with those of the API server: neither accepts what the other refuses.
 
+#[path = "../../../../crates/rules/tests/it/relations/rows.rs"]
+mod relations;
 #[path = "../../../../crates/rules/tests/it/field_checks/rows.rs"]
 mod rows;
 
@@ -103,6 +105,23 @@ async fn the_api_server_refuses_pods_of_the_rules_that_are_left_out_and_no_other
         let before = pod(spec, container);
         let after = injected(&before, &rule(lines));
         assert_ne!(after, before, "{lines}");
+        surprises.extend(surprise(&namespace, &after, 201).await);
+    }
+    assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+#[tokio::test]
+async fn the_api_server_refuses_each_pod_of_rules_that_are_refused_and_no_others() {
+    let Some(cluster) = Cluster::shared().await else { return };
+    let namespace = cluster.namespace(&[]).await;
+    let web = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": "i"}]}});
+    let mut surprises = Vec::new();
+    for (lines, _) in relations::refused() {
+        surprises.extend(surprise(&namespace, &unchecked(web.clone(), &rule(&lines)), 422).await);
+    }
+    for lines in relations::taken() {
+        let after = injected(&web, &rule(&lines));
+        assert_ne!(after, web, "{lines}");
         surprises.extend(surprise(&namespace, &after, 201).await);
     }
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
