@@ -17,6 +17,7 @@ mod parts;
 mod pod_types;
 mod probes;
 mod reader;
+mod relations;
 mod removals;
 mod security_profile;
 mod settings;

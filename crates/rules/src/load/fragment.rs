@@ -46,6 +46,7 @@ impl Reader {
     ) -> Option<Overlay> {
         let object = self.nested_object(node, what, schema, Some(ours))?;
         self.check_types(node, what, &object);
+        self.check_relations(node, what, &object);
         Some(object)
     }
 

@@ -107,7 +107,9 @@ impl Reader {
             self.split_into_parts(value, &mut parts);
             members.push(member);
         }
-        self.check_types(node, whole.what, &Overlay::Map(members));
+        let members = Overlay::Map(members);
+        self.check_types(node, whole.what, &members);
+        self.check_relations(node, whole.what, &members);
         parts
     }
 

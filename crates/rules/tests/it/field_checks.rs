@@ -1,148 +1,12 @@
 //! A rule that would make a valid pod invalid is not applied. Each row is of a pod that kube-apiserver 1.36 refused.
 
+mod rows;
+
 use vestibule_rules::{Resource, Subject, Verb};
 
 use crate::growth::takes_less_than;
 use crate::kit::{decide, pod, rule, rules, word};
-
-/// The rule, the pod's specification beside its container `app`, the members of the container, and the message.
-type Row = (&'static str, &'static str, &'static str, &'static str);
-
-const OF_PODS: &[Row] = &[
-    ("pod: {spec: {schedulingGates: [{name: a.b/c}]}}", r#""nodeName":"n""#, "", "`schedulingGates`"),
-    (
-        "pod: {spec: {hostUsers: false}}",
-        r#""hostNetwork":true"#,
-        "",
-        "`hostUsers: false` and `hostNetwork: true`",
-    ),
-    (
-        "pod: {spec: {hostUsers: false}}",
-        "",
-        r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
-        "`volumeDevices`",
-    ),
-    ("pod: {spec: {shareProcessNamespace: true}}", r#""hostPID":true"#, "", "exclude each other"),
-    ("pod: {spec: {setHostnameAsFQDN: true}}", r#""hostnameOverride":"h""#, "", "exclude each other"),
-    (
-        "pod: {spec: {replace: [securityContext], securityContext: {sysctls: [{name: net.core.somaxconn, value: '9'}]}}}",
-        r#""hostNetwork":true"#,
-        "",
-        "cannot set the sysctl",
-    ),
-    ("pod: {spec: {hostNetwork: true}}", "", r#""ports":[{"containerPort":80,"hostPort":81}]"#, "`hostPort`"),
-    ("pod: {spec: {dnsPolicy: None}}", r#""dnsPolicy":"ClusterFirst""#, "", "`nameservers`"),
-    (
-        "pod: {spec: {terminationGracePeriodSeconds: 5}}",
-        "",
-        r#""lifecycle":{"preStop":{"sleep":{"seconds":9}}}"#,
-        "would sleep 9 s in `preStop`",
-    ),
-    (
-        "pod: {spec: {securityContext: {seccompProfile: {type: RuntimeDefault}}}}",
-        "",
-        "",
-        "name different profiles",
-    ),
-    (
-        "pod: {annotations: {container.apparmor.security.beta.kubernetes.io/gone: runtime/default}}",
-        "",
-        "",
-        "container `gone`",
-    ),
-    ("pod: {spec: {hostUsers: false}}", r#""os":{"name":"windows"}"#, "", "Windows cannot have `hostUsers`"),
-    (
-        "pod: {spec: {securityContext: {runAsUser: 7}}}",
-        r#""os":{"name":"windows"}"#,
-        "",
-        "Windows cannot have `runAsUser`",
-    ),
-    (
-        "pod: {spec: {securityContext: {windowsOptions: {runAsUserName: u}}}}",
-        r#""os":{"name":"linux"}"#,
-        "",
-        "Linux cannot have `windowsOptions`",
-    ),
-];
-
-/// Parts that conflict with parts of the pod, with `onConflict: override`.
-const WITH_OVERRIDE: &[Row] = &[
-    (
-        "volumes: [{name: v, emptyDir: {}}]",
-        "",
-        r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
-        "volume `v` is not a",
-    ),
-    (
-        "containerPatches: [{select: {all: true}, ports: [{containerPort: 80, hostPort: 80}]}]",
-        "",
-        "",
-        "port 80/TCP of the node",
-    ),
-    (
-        "sidecars: [{name: s, image: i, mode: regular, ports: [{containerPort: 81, hostPort: 80}]}]",
-        "",
-        r#""ports":[{"containerPort":80,"hostPort":80}]"#,
-        "port 80/TCP of the node",
-    ),
-    (
-        "containerPatches: [{select: {names: [app]}, ports: [{containerPort: 81, name: web}]}]",
-        "",
-        r#""ports":[{"containerPort":80,"name":"web"},{"containerPort":81}]"#,
-        "would be named `web`",
-    ),
-    (
-        "pod: {spec: {resources: {limits: {cpu: 1}}}}",
-        "",
-        r#""resources":{"requests":{"cpu":"2"}}"#,
-        "request more `cpu` than the pod",
-    ),
-];
-
-const OF_CONTAINERS: &[Row] = &[
-    (
-        "volumeMounts: [{name: v, mountPath: /m, mountPropagation: Bidirectional}]",
-        "",
-        "",
-        "privileged container",
-    ),
-    ("resources: {claims: [{name: gpu}]}", "", "", "no resource claim `gpu`"),
-    ("resources: {limits: {hugepages-2Mi: 2Mi}}", "", "", "`cpu` or `memory`"),
-    ("securityContext: {procMount: Unmasked}", "", "", "`hostUsers: false`"),
-    ("securityContext: {runAsUser: 7}", r#""os":{"name":"windows"}"#, "", "Windows cannot have `runAsUser`"),
-    (
-        "securityContext: {windowsOptions: {hostProcess: true}}",
-        r#""hostNetwork":true"#,
-        "",
-        "alike in `hostProcess`",
-    ),
-    ("securityContext: {appArmorProfile: {type: RuntimeDefault}}", "", "", "name different profiles"),
-    ("volumeDevices: [{name: w, devicePath: /d}]", "", "", "volume `w` is not a"),
-    (
-        "volumeMounts: [{name: v, mountPath: /m}]",
-        "",
-        r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
-        "is used twice",
-    ),
-    ("ports: [{containerPort: 80, hostPort: 81}]", r#""hostNetwork":true"#, "", "`hostPort`"),
-    ("securityContext: {seccompProfile: {type: RuntimeDefault}}", "", "", "name different profiles"),
-    (
-        "replace: [resizePolicy], resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]",
-        r#""restartPolicy":"Never""#,
-        "",
-        "`resizePolicy`",
-    ),
-];
-
-/// A pod with an annotation of a profile for its container `app`.
-fn object(spec: &str, container: &str) -> String {
-    let member = |text: &str| if text.is_empty() { String::new() } else { format!(",{text}") };
-    let (spec, container) = (member(spec), member(container));
-    let profiles = r#""container.apparmor.security.beta.kubernetes.io/app":"unconfined","container.seccomp.security.alpha.kubernetes.io/app":"unconfined","seccomp.security.alpha.kubernetes.io/pod":"unconfined""#;
-    format!(
-        r#"{{"metadata":{{"labels":{{"app":"web"}},"annotations":{{{profiles}}}}},"spec":{{"containers":[{{"name":"app","image":"i"{container}}}, {{"name":"other","image":"i"}}],"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"c"}}}},{{"name":"w","emptyDir":{{}}}}]{spec}}}}}"#
-    )
-}
+use rows::{ALIKE, OF_CONTAINERS, object, refused};
 
 /// A rule for pods of any operating system.
 fn any_system(lines: &str) -> vestibule_rules::RuleSet {
@@ -151,18 +15,18 @@ fn any_system(lines: &str) -> vestibule_rules::RuleSet {
 
 #[test]
 fn fields_that_exclude_each_other_are_an_error_of_the_rule() {
-    let blocks = OF_CONTAINERS.iter().map(|(fields, spec, container, why)| {
-        (format!("containerPatches: [{{select: {{names: [app]}}, {fields}}}]"), spec, container, why)
-    });
-    let rows = OF_PODS
-        .iter()
-        .chain(WITH_OVERRIDE)
-        .map(|(lines, spec, container, why)| ((*lines).to_owned(), spec, container, why));
-    for (lines, spec, container, why) in rows.chain(blocks) {
-        let rules = any_system(&format!("onConflict: override\n{lines}"));
-        let decision = decide(&rules, &object(spec, container));
+    for (lines, spec, container, why) in refused() {
+        let decision = decide(&any_system(&lines), &object(spec, container));
         assert_eq!((word(&decision), decision.patch().len()), ("error", 0), "{lines} {spec} {container}");
         assert!(decision.warnings[0].contains(why), "{why}: {:?}", decision.warnings);
+    }
+}
+
+#[test]
+fn rules_that_look_alike_are_applied() {
+    for (lines, spec, container) in ALIKE {
+        let decision = decide(&any_system(lines), &object(spec, container));
+        assert_eq!(word(&decision), "applied", "{lines} {spec} {container}: {:?}", decision.warnings);
     }
 }
 

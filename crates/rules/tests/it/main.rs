@@ -31,6 +31,7 @@ mod presumed;
 mod probes;
 mod proof;
 mod regressions;
+mod relations;
 mod removals;
 mod rename;
 mod rule_set;

@@ -235,7 +235,10 @@ fn variables_go_after_their_references_with_many_rules() {
 fn items_without_keys_are_added_once_with_many_rules() {
     let rules = written(20, |n| {
         let seconds = if n % 8 == 0 { ", tolerationSeconds: 30" } else { "" };
-        format!("pod: {{spec: {{tolerations: [{{key: k{}, operator: Exists{seconds}}}]}}}}", n / 2)
+        format!(
+            "pod: {{spec: {{tolerations: [{{key: k{}, operator: Exists, effect: NoExecute{seconds}}}]}}}}",
+            n / 2
+        )
     });
     let made = result(&rules, &pod(POD));
     let tolerations = made["spec"]["tolerations"].as_array().unwrap();

@@ -16,6 +16,7 @@ mod events;
 mod expressions;
 mod failure;
 mod fidelity;
+mod field_checks;
 mod generated;
 mod gone;
 mod html;
