@@ -165,7 +165,7 @@ enum Command {
 /// ```
 pub async fn run(app: App) -> ExitCode {
     let name = app.name().to_owned();
-    let matches = Arguments::command().name(name.clone()).bin_name(name).get_matches();
+    let matches = command_line(&name).get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let done = match arguments.command {
         Command::Serve(arguments) => {
@@ -181,6 +181,22 @@ pub async fn run(app: App) -> ExitCode {
         Command::Loglevel(arguments) => arguments.run(app.name()).await,
     };
     done.unwrap_or_else(|error| error.report())
+}
+
+/// The command line of the binary `name`.
+fn command_line(name: &str) -> clap::Command {
+    with_own_examples(Arguments::command(), name).name(name.to_owned()).bin_name(name)
+}
+
+/// The examples in the help are those of the binary `vestibule`, which has the same commands.
+fn with_own_examples(command: clap::Command, name: &str) -> clap::Command {
+    let examples =
+        command.get_after_help().map(|help| help.to_string().replace("vestibule ", &format!("{name} ")));
+    let command = command.mut_subcommands(|subcommand| with_own_examples(subcommand, name));
+    match examples {
+        Some(examples) => command.after_help(examples),
+        None => command,
+    }
 }
 
 impl CommandError {

@@ -12,6 +12,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
+use vestibule_identity::with_causes;
 
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
@@ -187,8 +188,10 @@ impl LevelConfigMap<'_> {
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
                 status.message, self.connection.namespace
             )),
-            kube::Error::Service(error) => self.connection.unreachable(error),
-            other => self.connection.unreachable(other),
+            other => {
+                let why = with_causes(&other);
+                self.connection.unreachable(format_args!("the cluster does not answer: {why}"))
+            }
         }
     }
 }

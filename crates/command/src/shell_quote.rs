@@ -21,6 +21,11 @@ pub fn shell_quoted(word: &OsStr) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The program, as it was typed: these commands are those of `vestibule` and of every webhook's binary.
+pub(crate) fn program() -> String {
+    std::env::args_os().next().map_or_else(|| "vestibule".to_owned(), |typed| shell_quoted(&typed))
+}
+
 #[cfg(test)]
 mod tests {
     use super::shell_quoted;

@@ -28,6 +28,18 @@ fn help_and_default(argument: &Arg) -> (String, Option<String>) {
     }
 }
 
+#[test]
+fn the_examples_in_the_help_are_commands_of_the_webhooks_own_binary() {
+    fn examples(command: &mut Command) -> String {
+        let own = command.render_long_help().to_string();
+        command.get_subcommands_mut().fold(own, |text, subcommand| text + &examples(subcommand))
+    }
+    let help = examples(&mut crate::command_line("labeller"));
+    assert!(help.contains("  labeller certs rotate --service demo/hooks"), "{help}");
+    assert!(help.contains("  labeller loglevel debug --for 10m -n webhooks"), "{help}");
+    assert!(!help.contains("  vestibule "), "{help}");
+}
+
 /// Every flag whose help ends with a value as its default, each with that value.
 pub(crate) fn defaults_in_the_help(command: &Command) -> Vec<String> {
     let told = command.get_arguments().filter_map(|argument| {

@@ -155,7 +155,7 @@ impl<H: Version> ConversionBuilder<H> {
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> Self {
         let version = S::api_version(&()).into_owned();
-        if self.versions.add(version.clone(), to_hub, from_hub) {
+        if self.versions.add(version.clone(), requires_spec::<S>(), to_hub, from_hub) {
             self.definition.add::<S>();
         } else {
             self.definition.problem(format!("{version} is converted twice; leave one of them out"));
@@ -189,4 +189,10 @@ impl<H: Version> From<ConversionBuilder<H>> for Conversion {
     fn from(hub: ConversionBuilder<H>) -> Self {
         Self { definition: hub.definition, converter: Arc::new(hub.versions), path: hub.path }
     }
+}
+
+/// Whether the schema of this version requires a spec.
+fn requires_spec<S: Version>() -> bool {
+    let schemas = S::crd().spec.versions.into_iter().filter_map(|version| version.schema?.open_api_v3_schema);
+    schemas.flat_map(|schema| schema.required.unwrap_or_default()).any(|name| name == "spec")
 }

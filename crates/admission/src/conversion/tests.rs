@@ -131,6 +131,16 @@ async fn an_object_that_cannot_be_converted_is_named_with_the_reason() {
 }
 
 #[tokio::test]
+async fn an_object_without_metadata_is_answered_with_empty_metadata() {
+    let received =
+        json!({ "apiVersion": "example.com/v1", "kind": "Widget", "status": { "phase": "Ready" } });
+    let mut expected = received.clone();
+    (expected["apiVersion"], expected["metadata"]) = ("example.com/v2".into(), json!({}));
+    let (answer, _) = ask(converter(|_| ()), &body("v1", "example.com/v2", &json!([received]))).await;
+    assert_eq!(answer["response"]["convertedObjects"], json!([expected]));
+}
+
+#[tokio::test]
 async fn a_converter_that_returns_another_object_is_reported() {
     type Change = fn(&mut Value);
     let table: [(Change, &str); 7] = [

@@ -68,6 +68,20 @@ fn every_command_finds_its_cluster_in_one_order() {
     }
 }
 
+/// The reason is what people search for.
+#[test]
+fn a_cluster_that_refuses_the_connection_is_named_with_the_reason() {
+    let folder = Folder::with(&[]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let text = format!(
+        "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{token: t}}}}], clusters: [{{name: a, cluster: {{server: 'http://{closed}'}}}}]}}"
+    );
+    std::fs::write(folder.path().join("closed"), text).unwrap();
+    for command in ["drift", "certs show --service shop/hook", "loglevel -n shop", "install", "uninstall"] {
+        folder.run(&format!("{command} --kubeconfig closed")).fails(3, "Connection refused");
+    }
+}
+
 /// The help of every command with the flag names the order.
 #[test]
 fn every_kubeconfig_flag_says_the_same() {

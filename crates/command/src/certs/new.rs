@@ -15,6 +15,7 @@ use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName};
 use super::pair::Pair;
 use super::time::date;
 use super::{object_name, print};
+use crate::shell_quote::program;
 use crate::{CommandError, say, shell_quoted};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -157,9 +158,10 @@ impl Arguments {
         let Some(folder) = &self.out else { return };
         let (folder, name) = (shell_quoted(folder.as_os_str()), names.first().map_or("NAME", String::as_str));
         say(format_args!(
-            "next: vestibule serve --rules PATH --identity mounted:{folder} --mounted-certificate server.crt --mounted-key \
-             server.key\nand:  vestibule certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
-             `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step."
+            "next: {program} serve --identity mounted:{folder} --mounted-certificate server.crt --mounted-key server.key\n\
+             and:  {program} certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
+             `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step.",
+            program = program()
         ));
     }
 }

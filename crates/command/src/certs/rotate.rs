@@ -10,6 +10,7 @@ use vestibule_identity::NamespacedName;
 use super::ring_arguments::RingArguments;
 use super::ring_command::{PendingCommand, RingCommand};
 use super::time::span;
+use crate::shell_quote::program;
 use crate::{CommandError, say};
 
 /// Asks for a rotation: the next CA signs from now on, and one after it is made. No call fails meanwhile.
@@ -66,7 +67,7 @@ impl RequestArguments {
         let pending = pending.map_err(|error| ring.failed(error))?;
         say(request_message(&pending));
         if !self.wait {
-            say(format_args!("see it done: vestibule certs show --secret {}", ring.secret));
+            say(format_args!("see it done: {} certs show --secret {}", program(), ring.secret));
             return Ok(ExitCode::SUCCESS);
         }
         say(format_args!("waiting for it, {} at most", span(self.timeout)));
@@ -78,8 +79,9 @@ impl RequestArguments {
             }
             Err(_) => Err(CommandError::running(format_args!(
                 "not done after {}: is a replica running? Its log says what it waits for. The request stands; see it done: \
-                 vestibule certs show --secret {}",
+                 {} certs show --secret {}",
                 span(self.timeout),
+                program(),
                 ring.secret
             ))),
         }

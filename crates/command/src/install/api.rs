@@ -6,6 +6,7 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
 use serde_json::Value;
+use vestibule_identity::with_causes;
 
 use crate::CommandError;
 
@@ -29,7 +30,10 @@ pub(super) async fn answered<T>(
         Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(
             "the answer is not that of an API server; is another server or a proxy at this address?",
         )),
-        Err(error) => Err(CommandError::unreachable(format_args!("the API server does not answer: {error}"))),
+        Err(error) => {
+            let why = with_causes(&error);
+            Err(CommandError::unreachable(format_args!("the API server does not answer: {why}")))
+        }
     }
 }
 

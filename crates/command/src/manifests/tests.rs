@@ -98,6 +98,8 @@ fn hooks_are_registered_and_served_where_the_flags_have_them() {
         let error = at(path).err().unwrap().to_string();
         assert!(error.contains(words), "{error}");
     }
+    let error = App::new("converter").at_path("widgets", "/convert").err().unwrap();
+    assert!(error.ends_with("there is no hook `widgets`; there are none"), "{error}");
 }
 
 #[test]

@@ -233,7 +233,8 @@ impl<'c> Installed<'c> {
         let entries = || self.app.hooks().iter().map(|registered| &registered.entry);
         let Some(entry) = entries().find(|entry| entry.name == hook) else {
             let names: Vec<_> = entries().map(|entry| &*entry.name).collect();
-            panic!("there is no hook `{hook}`; there is {}", names.join(", "));
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            panic!("there is no hook `{hook}`; there is {names}");
         };
         entry
     }

@@ -15,10 +15,10 @@ impl App {
             ));
         }
         let names: Vec<_> = self.hooks.iter().map(|registered| registered.entry.name.clone()).collect();
+        let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let registered = self.hooks.iter_mut().find(|registered| registered.entry.name == hook);
-        let registered = registered.ok_or_else(|| {
-            format!("`--path {hook}={path}`: there is no hook `{hook}`; there are {}", names.join(", "))
-        })?;
+        let registered = registered
+            .ok_or_else(|| format!("`--path {hook}={path}`: there is no hook `{hook}`; there are {names}"))?;
         path.clone_into(&mut registered.entry.path);
         Ok(self)
     }

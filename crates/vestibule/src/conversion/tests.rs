@@ -148,6 +148,18 @@ fn a_failed_conversion_says_why_and_quotes_no_value() {
 }
 
 #[test]
+fn the_remainder_of_a_server_side_apply_keeps_its_members() {
+    let of = |version: &str, metadata: Value| json!({ "apiVersion": format!("example.com/{version}"), "kind": "Link", "metadata": metadata, "status": { "phase": "Ready" } });
+    for metadata in [json!({ "annotations": { "team": "shop" } }), json!({ "name": "a", "uid": "1" })] {
+        assert_eq!(convert(&of("v2", metadata.clone()), "v1").unwrap(), of("v1", metadata));
+    }
+    let mut with_a_part_of_its_spec = of("v2", json!({ "name": "a" }));
+    with_a_part_of_its_spec["spec"] = json!({ "port": 443 });
+    let why = convert(&with_a_part_of_its_spec, "v1").unwrap_err();
+    assert!(why.contains("does not fit its version's type"), "{why}");
+}
+
+#[test]
 fn members_that_no_type_knows_keep_their_paths() {
     let spec = json!({
         "hostPort": "a:1",

@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use vestibule_admission::{Converter, Unconvertible};
 use vestibule_patch::View;
@@ -22,6 +23,7 @@ struct TypedVersion<H> {
     write: Box<Write<H>>,
     /// The members of the text that this version knows; [`None`] if the text does not fit its type.
     known: fn(&str) -> Option<String>,
+    requires_spec: bool,
 }
 
 /// Returns the object as `H`, and the members of the text that this version knows.
@@ -37,6 +39,7 @@ impl<H> Versions<H> {
     pub(super) fn add<S, E, F>(
         &mut self,
         api_version: String,
+        requires_spec: bool,
         to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> bool
@@ -54,6 +57,7 @@ impl<H> Versions<H> {
             }),
             write: Box::new(move |hub| encode(&from_hub(hub).map_err(refused)?)),
             known: |text| encode(&decode::<S>(text).ok()?).ok(),
+            requires_spec,
         });
         true
     }
@@ -72,7 +76,16 @@ impl<H: 'static> Converter for Versions<H> {
         let api_version = View::of(object).get("apiVersion").and_then(View::as_str);
         let api_version = api_version.ok_or_else(|| Unconvertible::new("it has no apiVersion"))?;
         let (from, to) = (self.get(&api_version)?, self.get(desired)?);
-        let (hub, known) = (from.read)(received)?;
+        let (hub, known) = match (from.read)(received) {
+            Ok(read) => read,
+            // Server-side apply asks for the fields that remain without those of a manager which applies another version than
+            // before, and stores none of their values (`addBackOwnedItems` in structured-merge-diff). A failure would
+            // refuse the apply.
+            Err(_) if from.requires_spec && View::of(object).get("spec").is_none() => {
+                return with_version(View::of(object), desired);
+            }
+            Err(why) => return Err(why),
+        };
         let converted = (to.write)(hub)?;
         let whole = preserve_unknown(received, &known, &converted)
             .filter(|whole| to.sets_no_known_member(whole, &converted));
@@ -88,6 +101,17 @@ impl<H> TypedVersion<H> {
         is_same_json(&known, converted)
             || (self.known)(converted).is_some_and(|converted| is_same_in_any_order(&known, &converted))
     }
+}
+
+/// The object in another version, with the same members.
+fn with_version(object: View<'_>, version: &str) -> Result<Box<RawValue>, Unconvertible> {
+    let version = Value::from(version).to_string();
+    let members = object.entries().into_iter().map(|(name, value)| match &*name {
+        "apiVersion" => format!("\"apiVersion\":{version}"),
+        name => format!("{}:{}", Value::from(name), value.to_json()),
+    });
+    let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    RawValue::from_string(text).map_err(|_| unwritable())
 }
 
 /// The error names the line and column only: serde's own text may quote a value.

@@ -91,6 +91,11 @@ impl Target {
             uri.scheme_str() == Some("https") && matches!(uri.path(), "" | "/") && uri.query().is_none();
         let authority = uri.authority().filter(|authority| plain && !authority.as_str().contains('@'));
         let authority = authority.ok_or_else(wrong)?;
+        // `http` takes a port above 65535 for none.
+        let has_port = authority.as_str() != authority.host();
+        if has_port && authority.port_u16().is_none_or(|port| port == 0) {
+            return Err(wrong());
+        }
         Ok(Self::Url(format!("https://{authority}")))
     }
 
@@ -194,7 +199,17 @@ mod tests {
         }
         let error = Target::service_in("hook", Some("Shop")).unwrap_err().to_string();
         assert!(error.starts_with("`Shop/hook` names no Service"), "{error}");
-        for text in ["http://a", "https://a/path", "https://a?x=y", "https://u@a", "a", "https://"] {
+        for text in [
+            "http://a",
+            "https://a/path",
+            "https://a?x=y",
+            "https://u@a",
+            "https://a:65536",
+            "https://a:0",
+            "https://[::1]:",
+            "a",
+            "https://",
+        ] {
             assert!(Target::url(text).is_err(), "{text}");
         }
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
-use vestibule_server::{PresentCertificate, Server};
+use vestibule_server::{ClientAuthentication, PresentCertificate, Server};
 
 use super::certificate_source::CertificateSource;
+use super::client_identity::settings::ClientError;
 use super::options::{Options, SHORTEST_IDLE};
 use super::reachability::ReachCheck;
 use super::{Bound, ServeError};
@@ -47,6 +48,9 @@ impl App {
             Some(certificate) => drop(certificate?),
             None if !waits => return Err(ServeError::NoCertificate),
             None => {}
+        }
+        if clients.authentication == ClientAuthentication::Require && !self.conversions.is_empty() {
+            return Err(ServeError::Clients(ClientError::Conversions));
         }
         let client_identity = clients.start(client.as_ref())?;
         let works = self.works(client.as_ref())?;

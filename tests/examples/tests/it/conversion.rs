@@ -81,6 +81,32 @@ async fn mirrors_are_written_and_read_in_every_version() {
     assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
 }
 
+#[tokio::test]
+async fn a_manager_may_apply_another_version_than_before() {
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let _installed = cluster.install(conversion::app()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let (first, third): (Api<v1::Mirror>, Api<v3::Mirror>) =
+        (api(&cluster, &namespace), api(&cluster, &namespace));
+    let mirror = |version: &str, member: &str, value: Value| {
+        let mut object = json!({ "apiVersion": format!("example.dev/{version}"), "kind": "Mirror" });
+        object["metadata"]["name"] = "a".into();
+        object[member] = value;
+        Patch::Apply(object)
+    };
+    let in_v1 = mirror("v1", "spec", json!({ "url": "https://example.org:443" }));
+    let in_v3 = mirror("v3", "spec", json!({ "host": "example.org", "port": 80, "tls": true }));
+    let note = mirror("v3", "metadata", json!({ "name": "a", "annotations": { "note": "mine" } }));
+    let flux = PatchParams::apply("flux");
+
+    first.patch("a", &flux, &in_v1).await.unwrap();
+    third.patch("a", &flux, &in_v3).await.unwrap();
+    third.patch("a", &PatchParams::apply("alice"), &note).await.unwrap();
+    let applied = first.patch("a", &flux, &in_v1).await.unwrap();
+    assert_eq!(spec(&applied), json!({ "url": "https://example.org:443" }));
+    assert_eq!(applied.annotations().get("note").map(String::as_str), Some("mine"));
+}
+
 /// Changes every field of the object.
 fn change_everything(object: &RawValue, desired: &str) -> Result<Box<RawValue>, Unconvertible> {
     let mut object: Value = serde_json::from_str(object.get()).map_err(Unconvertible::new)?;
