@@ -23,6 +23,8 @@ pub fn app() -> App {
         .background(operator::run)
         .rights([
             right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),
+            // For `blockOwnerDeletion` of an owner reference, on clusters that check it.
+            right("etcd.example.dev", "etcdclusters/finalizers", &["update"]),
             right("", "persistentvolumeclaims", &["create", "patch"]),
             right("apps", "statefulsets", &["get", "list", "watch", "create", "patch"]),
         ])

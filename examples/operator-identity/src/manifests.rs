@@ -76,6 +76,8 @@ fn definition(source: &Source, service: &NamespacedName, port: u16) -> Value {
 fn own_work() -> Vec<Value> {
     vec![
         json!({ "apiGroups": [GROUP], "resources": ["widgets"], "verbs": ["get", "list", "watch"] }),
+        // For `blockOwnerDeletion` of an owner reference, on clusters that check it.
+        json!({ "apiGroups": [GROUP], "resources": ["widgets/finalizers"], "verbs": ["update"] }),
         json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "create", "patch"] }),
     ]
 }

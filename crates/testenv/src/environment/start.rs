@@ -183,6 +183,8 @@ fn api_server_flags(folder: &Path, etcd_url: &str, network: &Network, port: u16)
         format!("--service-account-signing-key-file={}", file("tokens.key")),
         format!("--token-auth-file={}", file("tokens.csv")),
         "--authorization-mode=RBAC".to_owned(),
+        // As OpenShift: an operator needs the right to set `blockOwnerDeletion`, which kube's owner references do.
+        "--enable-admission-plugins=OwnerReferencesPermissionEnforcement".to_owned(),
         "--allow-privileged=true".to_owned(),
         "--profiling=false".to_owned(),
     ]

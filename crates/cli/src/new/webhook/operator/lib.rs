@@ -33,6 +33,8 @@ pub fn app() -> App {
         .background(operate)
         .rights([
             right("example.dev", "greetings", &["get", "list", "watch"]),
+            // For `blockOwnerDeletion` of an owner reference, on clusters that check it.
+            right("example.dev", "greetings/finalizers", &["update"]),
             right("", "configmaps", &["get", "list", "watch", "create", "patch"]),
         ])
 }
