@@ -80,8 +80,7 @@ fn documents_that_the_reader_accepts_are_valid() {
     // So is every example of a code that is not an error of the format itself.
     let mut count = 0;
     for text in CODES.iter().filter_map(|code| code.example()) {
-        if RuleSet::load([("example.yaml", text)], schema()).is_ok_and(|rules| rules.warnings().is_empty())
-        {
+        if RuleSet::load([("example.yaml", text)], schema()).is_ok_and(|rules| rules.warnings().is_empty()) {
             assert!(all_valid(&root, text), "{text}");
             count += 1;
         }
