@@ -30,7 +30,7 @@ pub(super) fn findings(rule: &Rule, settings: &Settings) -> Vec<Diagnostic> {
 
 /// The bounds of settings that allow everything that can be allowed.
 fn widest_bounds() -> NamespacedBounds {
-    let allowed = format::ALLOWED_PARTS.iter().map(|(_, part)| *part);
+    let allowed = format::ALLOWED_PARTS.iter().map(|(word, ())| *word);
     NamespacedBounds { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
 }
 
