@@ -165,7 +165,7 @@ impl Document {
 
     /// An error about this document that the caller has found.
     pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
-        self.source.error(code, at, message)
+        self.source.finding(code, at, message)
     }
 
     pub(crate) fn source_text(&self) -> &Arc<Source> {

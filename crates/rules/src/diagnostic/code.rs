@@ -1,5 +1,7 @@
 //! The table of diagnostic codes, which `vestibule explain` prints.
 
+use super::Severity;
+
 /// One kind of finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
@@ -7,6 +9,7 @@ pub struct Code {
     pub id: &'static str,
     /// The title in one line.
     pub title: &'static str,
+    pub(crate) severity: Severity,
 }
 
 impl Code {
@@ -30,18 +33,20 @@ impl Code {
 }
 
 macro_rules! codes {
-    ($($name:ident = $id:literal, $title:literal;)*) => {
+    ($($name:ident = $id:literal, $title:literal $(, $severity:ident)?;)*) => {
         $(
             #[doc = $title]
-            pub static $name: Code = Code { id: $id, title: $title };
+            pub static $name: Code = Code { id: $id, title: $title, severity: codes!(@ $($severity)?) };
         )*
 
         /// Every code, in the order of its number.
         pub static CODES: &[&Code] = &[$(&$name),*];
     };
+    (@) => { Severity::Error };
+    (@ $severity:ident) => { Severity::$severity };
 }
 
-// The explanations and the examples are in `codes.md`.
+// The explanations and the examples are in `codes.md`. Findings are errors where nothing else is said.
 codes! {
     SYNTAX = "VST0101", "the text is not YAML";
     DUPLICATE_KEY = "VST0102", "a duplicate key in a map";
@@ -60,7 +65,7 @@ codes! {
     WRONG_KIND = "VST0115", "not a rule document";
     DUPLICATE_NAME = "VST0116", "a name is used twice";
     NULL = "VST0117", "a null";
-    UNKNOWN_POD_FIELD = "VST0118", "an unknown field of a pod";
+    UNKNOWN_POD_FIELD = "VST0118", "an unknown field of a pod", Warning;
     MATCHES_EVERY_POD = "VST0119", "a rule for every pod of the cluster";
     EMPTY_RULE = "VST0120", "a rule that changes nothing";
     DUPLICATE_MOUNT = "VST0121", "a path is mounted twice";
@@ -95,17 +100,17 @@ codes! {
     REQUIRED_IN_OWN_NAMESPACE = "VST0191", "a required rule that may match the injector's own namespace";
     NAMESPACED_PART = "VST0192", "a part that a rule of a namespace may not have";
     NAMESPACED_PLACE = "VST0193", "a rule of a namespace that cannot be in force";
-    NO_REQUESTS = "VST0200", "a container without requests";
-    NO_STARTUP_PROBE = "VST0201", "a native sidecar without a startup probe";
-    UNRESOLVED = "VST0202", "a reference to an unknown variable";
-    FLOATING_IMAGE = "VST0203", "an image without a version";
-    OVERRIDDEN_TWICE = "VST0204", "two rules override one key";
-    REMOVED_IN_USE = "VST0205", "something removed that is still needed";
-    REQUIRED_BROADLY = "VST0206", "a required rule for many pods";
-    UNUSED = "VST0207", "a name that is never used";
-    WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only";
-    NODE_ACCESS = "VST0209", "a rule that gives access to the node";
-    MATCHES_NO_NAMESPACE = "VST0210", "a rule that matches no namespace";
-    POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice";
-    TEMPLATE_TEXT = "VST0212", "a placeholder of another template language";
+    NO_REQUESTS = "VST0200", "a container without requests", Hint;
+    NO_STARTUP_PROBE = "VST0201", "a native sidecar without a startup probe", Hint;
+    UNRESOLVED = "VST0202", "a reference to an unknown variable", Warning;
+    FLOATING_IMAGE = "VST0203", "an image without a version", Hint;
+    OVERRIDDEN_TWICE = "VST0204", "two rules override one key", Warning;
+    REMOVED_IN_USE = "VST0205", "something removed that is still needed", Warning;
+    REQUIRED_BROADLY = "VST0206", "a required rule for many pods", Warning;
+    UNUSED = "VST0207", "a name that is never used", Hint;
+    WRITABLE_SECRET = "VST0208", "a secret that is not mounted read-only", Hint;
+    NODE_ACCESS = "VST0209", "a rule that gives access to the node", Warning;
+    MATCHES_NO_NAMESPACE = "VST0210", "a rule that matches no namespace", Warning;
+    POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice", Hint;
+    TEMPLATE_TEXT = "VST0212", "a placeholder of another template language", Hint;
 }
