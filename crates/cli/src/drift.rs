@@ -99,7 +99,7 @@ impl Arguments {
 
 fn notes(in_force: &RulesInForce) {
     rules::remark(&in_force.rules);
-    if in_force.rules.settings().mode() != Mode::On {
+    if in_force.rules.settings().mode != Mode::On {
         say("note: a pod that is made again would get no rules");
     }
     if !in_force.has_namespaced && in_force.status == RulesStatus::InForce {

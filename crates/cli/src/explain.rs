@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     case.notes();
     let Case { rules, objects, facts, namespace } = case;
-    let mode = rules.settings().mode();
+    let mode = rules.settings().mode;
     let request = Request {
         rules: &rules,
         verb: Verb::Create,

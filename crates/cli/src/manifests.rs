@@ -118,7 +118,7 @@ fn is_left_alone(rules: &RuleSet, own: &str) -> bool {
         let names = rule.namespace_selector().by_label().remove(NAMESPACE_NAME);
         names.is_some_and(|names| names.listed().is_some_and(|listed| listed.contains(own)))
     };
-    !rules.settings().injects_own_namespace() && (own == "default" || rules.rules().iter().any(named))
+    !rules.settings().own_namespace && (own == "default" || rules.rules().iter().any(named))
 }
 
 /// The app to register. The labels of namespaces do not matter here, so they are empty.

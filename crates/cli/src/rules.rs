@@ -94,7 +94,7 @@ pub(crate) fn refuse_stdin_twice(paths: &[&[PathBuf]]) -> Result<(), CommandErro
 /// Prints the warnings of the rules, and a note if an injector with these settings would change nothing.
 pub(crate) fn remark(rules: &RuleSet) {
     rules.warnings().iter().for_each(say);
-    let effect = match rules.settings().mode() {
+    let effect = match rules.settings().mode {
         Mode::On => return,
         Mode::Off => "`mode: off` in InjectorSettings: an injector leaves everything alone",
         Mode::Observe => "`mode: observe` in InjectorSettings: an injector changes nothing",

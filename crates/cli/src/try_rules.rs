@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let rules = arguments.read_rules()?;
     let objects = arguments.read_objects()?;
     rules::remark(&rules);
-    let is_off = rules.settings().mode() == Mode::Off;
+    let is_off = rules.settings().mode == Mode::Off;
     // Rules that cannot be registered are never called.
     vestibule_injector::registration::entries(&rules).map_err(Failure::Findings)?;
     // One thread serves one caller and starts faster.

@@ -157,7 +157,7 @@ impl InjectHandler {
             Ok(mut decision) => {
                 self.retain_reported(&mut decision, rules);
                 let context = DecisionContext::new(request, resource, rules.settings());
-                log(request, &decision, rules.settings().mode());
+                log(request, &decision, rules.settings().mode);
                 self.observers.iter().for_each(|observer| observer.decided(&decision, &context));
                 verdict(&decision, rules)
             }
@@ -168,7 +168,7 @@ impl InjectHandler {
     /// Keeps the verdicts that this hook reports, so that each is reported once: those on its own rules, and changes and
     /// denials by rules of the other hook, which finds nothing left to do.
     fn retain_reported(&self, decision: &mut Decision, rules: &RuleSet) {
-        let acts = rules.settings().mode() == Mode::On;
+        let acts = rules.settings().mode == Mode::On;
         // Verdicts are in the order of the rules.
         let mut own = rules.rules().iter().map(|rule| rule.required() == self.is_required);
         decision.verdicts.retain(|verdict| {
@@ -212,7 +212,7 @@ fn rules_elsewhere(decision: &Decision, rules: &RuleSet, operation: Operation) -
 }
 
 fn mode(snapshot: &Snapshot) -> Mode {
-    snapshot.rules().settings().mode()
+    snapshot.rules().settings().mode
 }
 
 fn evaluate(

@@ -150,7 +150,7 @@ impl Row {
 
 impl DecisionObserver for OutcomeMetrics {
     fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
-        let mode = context.settings().mode();
+        let mode = context.settings().mode;
         self.lock().count(&decision.verdicts, mode, context.dry_run());
     }
 }

@@ -55,7 +55,7 @@ const MAX_EXACT_ENTRIES: usize = 32;
 /// # Errors
 /// Required rules that would stop too many pods from starting while the injector is down, each with its remedy.
 pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
-    if rules.settings().mode() == Mode::Off {
+    if rules.settings().mode == Mode::Off {
         return Ok(Vec::new());
     }
     let findings = refusal::findings(rules);
@@ -76,7 +76,7 @@ pub fn entries(rules: &RuleSet) -> Result<Vec<Entry>, Vec<Diagnostic>> {
             on(&others, rules).failure_policy(FailurePolicy::Ignore),
         ));
     }
-    if rules.settings().namespaced_injections().is_some() {
+    if rules.settings().namespaced.is_some() {
         entries.push(Entry::new(BEST_EFFORT, NAMESPACED, on_namespaced(rules)));
     }
     Ok(entries)
@@ -127,7 +127,7 @@ fn on_resources(
         .namespaces(&selector::of_namespaces(group, settings))
         .objects(&selector::of_objects(group, resources, settings))
         .side_effects(SideEffects::NoneOnDryRun);
-    let on = if settings.injects_own_namespace() { on.own_namespace() } else { on };
+    let on = if settings.own_namespace { on.own_namespace() } else { on };
     conditions.iter().fold(on, |on, (name, expression)| on.match_condition(name, expression))
 }
 

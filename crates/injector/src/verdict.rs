@@ -8,7 +8,7 @@ const MAX_ANNOTATION: usize = 2048;
 
 /// The answer for `decision`, which was made by `rules`.
 pub(crate) fn verdict(decision: &Decision, rules: &RuleSet) -> Verdict {
-    let is_observed = rules.settings().mode() == Mode::Observe;
+    let is_observed = rules.settings().mode == Mode::Observe;
     let mut verdict = match decision.denial() {
         // In the mode `observe` only audit annotations say what the rules would have done.
         _ if is_observed => Verdict::allowed(),

@@ -126,10 +126,14 @@ impl Diagnostic {
         self
     }
 
+    pub(crate) fn with_severity(self, severity: Severity) -> Self {
+        Self { severity, ..self }
+    }
+
     /// A finding at the same location that says that further findings are not shown.
     pub(crate) fn and_more_hidden(&self) -> Diagnostic {
         let message = "findings from here on are not shown: there are too many";
-        self.source.finding(self.severity, &TOO_MANY_FINDINGS, self.position, message)
+        self.source.finding(&TOO_MANY_FINDINGS, self.position, message).with_severity(self.severity)
     }
 }
 
@@ -178,42 +182,14 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn error(
+    pub(crate) fn finding(
         self: &Arc<Self>,
         code: &'static Code,
         position: Position,
         message: impl Into<String>,
     ) -> Diagnostic {
-        self.finding(Severity::Error, code, position, &message.into())
-    }
-
-    pub(crate) fn warning(
-        self: &Arc<Self>,
-        code: &'static Code,
-        position: Position,
-        message: impl Into<String>,
-    ) -> Diagnostic {
-        self.finding(Severity::Warning, code, position, &message.into())
-    }
-
-    pub(crate) fn hint(
-        self: &Arc<Self>,
-        code: &'static Code,
-        position: Position,
-        message: impl Into<String>,
-    ) -> Diagnostic {
-        self.finding(Severity::Hint, code, position, &message.into())
-    }
-
-    fn finding(
-        self: &Arc<Self>,
-        severity: Severity,
-        code: &'static Code,
-        position: Position,
-        message: &str,
-    ) -> Diagnostic {
-        let message = printable(message);
-        Diagnostic { severity, code, message, source: Arc::clone(self), position, help: None }
+        let (severity, message, source) = (code.severity, printable(&message.into()), Arc::clone(self));
+        Diagnostic { severity, code, message, source, position, help: None }
     }
 
     /// The location of the first word of a line.

@@ -117,7 +117,7 @@ impl RuleSet {
         let load::LoadedDocuments { rules, namespaced, settings, warnings, hash } =
             load::documents(sources.into_iter().map(Into::into), pod)?;
         let namespaced =
-            NamespacedRules::new(settings.namespaced_injections(), namespaced.into_iter().map(Arc::new));
+            NamespacedRules::new(settings.namespaced.as_ref(), namespaced.into_iter().map(Arc::new));
         Ok(Self { rules, settings, warnings, shape: Shape::of(pod), hash, namespaced, ..Self::default() })
     }
 

@@ -77,12 +77,8 @@ fn document_of(rule: &Rule) -> Option<yaml::Document> {
 }
 
 impl LintedRule<'_> {
-    fn hint(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
-        self.rule.text.hint(code, at, message).with_help(help)
-    }
-
-    fn warning(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
-        self.rule.text.warning(code, at, message).with_help(help)
+    fn finding(&self, code: &'static Code, at: Position, message: String, help: &str) -> Diagnostic {
+        self.rule.text.finding(code, at, message).with_help(help)
     }
 
     /// The containers that the rule injects, each with the field that holds it.

@@ -179,7 +179,7 @@ fn duplicate_names(rules: &[Rule]) -> Vec<Diagnostic> {
         if let Some(earlier) = first.get(rule.name()) {
             let place = diagnostic::position_in(&earlier.source, earlier.at);
             let message = format!("rule `{}` exists already, at {place}", rule.name);
-            findings.push(rule.text.error(&DUPLICATE_NAME, rule.at, message));
+            findings.push(rule.text.finding(&DUPLICATE_NAME, rule.at, message));
         } else {
             first.insert(rule.name(), rule);
         }

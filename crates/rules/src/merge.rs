@@ -39,8 +39,9 @@ pub(crate) use context::MergeContext;
 pub(crate) use draft::{Draft, authors};
 pub(crate) use field_checks::ONLY_LASTING;
 pub(crate) use injected::DEFAULT_CONTAINER;
-pub(crate) use part_state::{PartState, PartStates, part_states};
+pub(crate) use part_state::{PartStates, part_states};
 pub(crate) use positions::{position_warnings, restore_strict_positions};
+pub(crate) use presence::PartState;
 pub(crate) use probes::{RewrittenProbes, restore_probes, rewrite_probes};
 pub(crate) use status_annotation::{record_status, status};
 

@@ -5,7 +5,6 @@
 
 mod additions;
 mod allowed;
-mod allowed_part;
 mod bounds;
 mod node;
 mod protected;
@@ -15,7 +14,6 @@ use std::sync::Arc;
 
 pub(crate) use additions::additions;
 pub(crate) use allowed::part;
-pub(crate) use allowed_part::AllowedPart;
 pub(crate) use bounds::MAX_NAMESPACED_RULES;
 pub use bounds::NamespacedBounds;
 pub(crate) use protected::Protected;

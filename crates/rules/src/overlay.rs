@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::expression::Expression;
 use crate::pod;
-use crate::yaml::write_quoted;
+use crate::yaml::{write_items, write_quoted};
 
 /// A value that a rule adds. It may be a secret, so there is no `Debug`.
 #[derive(Clone)]
@@ -152,24 +152,16 @@ impl Overlay {
             Self::Expression(_) => json.push_str("null"),
             Self::Loop(repeated) => repeated.item.write_json(json),
             Self::List(items) => {
-                json.push('[');
                 let items = items.iter().filter(|item| !matches!(item, Self::Expression(_)));
-                for (index, item) in items.enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json);
-                }
-                json.push(']');
+                write_items(json, ['[', ']'], items, |json, item| item.write_json(json));
             }
             Self::Map(members) => {
-                json.push('{');
                 let members = members.iter().filter(|member| !matches!(member.value, Self::Expression(_)));
-                for (index, member) in members.enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
+                write_items(json, ['{', '}'], members, |json, member| {
                     write_quoted(json, &member.name);
                     json.push(':');
                     member.value.write_json(json);
-                }
-                json.push('}');
+                });
             }
         }
     }

@@ -103,10 +103,11 @@ fn decoded_as<T: DeserializeOwned>(json: &str) -> Option<TypeError> {
 }
 
 pub(crate) fn overlay_at<'o>(item: &'o Overlay, path: &Path) -> Option<&'o Overlay> {
-    path.iter().try_fold(item, |value, segment| match segment {
-        Segment::Map { key } => value.get(key),
-        Segment::Seq { index } => value.items().get(*index),
-        Segment::Enum { .. } | Segment::Unknown => None,
+    path.iter().try_fold(item, |value, segment| match (value, segment) {
+        (Overlay::Expression(_), _) => Some(value),
+        (_, Segment::Map { key }) => value.get(key),
+        (_, Segment::Seq { index }) => value.items().get(*index),
+        (_, Segment::Enum { .. } | Segment::Unknown) => None,
     })
 }
 

@@ -200,7 +200,7 @@ impl RuleSet {
         };
         let help =
             "the API server evaluates twice: let what the rule writes not depend on what the rules write";
-        Some(rule.text.error(&diagnostic::UNSTABLE, at, message).with_help(help))
+        Some(rule.text.finding(&diagnostic::UNSTABLE, at, message).with_help(help))
     }
 }
 

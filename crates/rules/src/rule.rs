@@ -143,12 +143,12 @@ impl Rule {
 
     /// A finding about the scope of the rule, at the location of its `match`.
     pub fn finding(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
-        self.text.error(code, self.matching.at, message)
+        self.text.finding(code, self.matching.at, message)
     }
 
     /// A finding about the place of the rule, at its name.
     pub fn finding_at_name(&self, code: &'static Code, message: impl Into<String>) -> Diagnostic {
-        self.text.error(code, self.at, message)
+        self.text.finding(code, self.at, message)
     }
 
     /// Whether the rule has to know the workload that an object belongs to.

@@ -26,20 +26,28 @@ use crate::namespaced::NamespacedBounds;
 /// )
 /// .unwrap();
 /// let settings = rules.settings();
-/// assert_eq!(settings.mode(), Mode::Observe);
-/// assert_eq!(settings.exemptions()[0].reason(), "it watches us");
-/// assert!(!settings.injects_own_namespace());
+/// assert_eq!(settings.mode, Mode::Observe);
+/// assert_eq!(settings.exemptions[0].reason, "it watches us");
+/// assert!(!settings.own_namespace);
 /// ```
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Settings {
-    pub(crate) mode: Mode,
-    pub(crate) own_namespace: bool,
-    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753).
-    pub(crate) native_sidecars: bool,
-    pub(crate) exemptions: Vec<Exemption>,
-    pub(crate) required_everywhere: bool,
-    pub(crate) success_events: bool,
-    pub(crate) namespaced: Option<NamespacedBounds>,
+    /// `mode`: whether rules act. The default is [`Mode::On`].
+    pub mode: Mode,
+    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
+    pub own_namespace: bool,
+    /// `nativeSidecars`: whether `mode: auto` makes native sidecars (KEP-753). The default is yes.
+    pub native_sidecars: bool,
+    /// `exemptions`: the objects that no rule touches. The default is none.
+    pub exemptions: Vec<Exemption>,
+    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
+    /// pod starts in the cluster while the injector is down, so the default is no.
+    pub required_everywhere: bool,
+    /// `successEvents`: whether successful injections are reported as Events. The default is no.
+    pub success_events: bool,
+    /// `namespacedInjections`: the bounds of rules of namespaces; [`None`] where no such rule is in force, the default.
+    pub namespaced: Option<NamespacedBounds>,
 }
 
 /// Whether rules act.
@@ -55,47 +63,23 @@ pub enum Mode {
 
 /// Objects that no rule touches: every condition of the exemption holds for them.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Exemption {
-    pub(crate) namespaces: LabelSelector,
-    pub(crate) objects: LabelSelector,
-    pub(crate) users: Vec<String>,
-    pub(crate) reason: String,
-    pub(crate) source: Arc<str>,
-    pub(crate) at: Position,
+    /// `namespaceSelector`: the labels of the namespace.
+    pub namespaces: LabelSelector,
+    /// `objectSelector`: the labels of the pod, or of the pod template of a workload.
+    pub objects: LabelSelector,
+    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
+    pub users: Vec<String>,
+    /// The reason in the administrator's words; may be empty.
+    pub reason: String,
+    /// The name of its source.
+    pub source: Arc<str>,
+    /// Its location in the source.
+    pub at: Position,
 }
 
 impl Settings {
-    /// `mode`: whether rules act. The default is [`Mode::On`].
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// `ownNamespace: inject`: whether rules apply to other pods in the injector's own namespace. The default is no.
-    pub fn injects_own_namespace(&self) -> bool {
-        self.own_namespace
-    }
-
-    /// `exemptions`: the objects that no rule touches. The default is none.
-    pub fn exemptions(&self) -> &[Exemption] {
-        &self.exemptions
-    }
-
-    /// `requiredEverywhere: allow`: whether a required rule needs no restriction to namespaces. With such a rule no
-    /// pod starts in the cluster while the injector is down, so the default is no.
-    pub fn allows_required_everywhere(&self) -> bool {
-        self.required_everywhere
-    }
-
-    /// `successEvents`: whether successful injections are reported as Events. The default is no.
-    pub fn success_events(&self) -> bool {
-        self.success_events
-    }
-
-    /// `namespacedInjections`: the bounds of rules of namespaces; [`None`] where no such rule is in force, the default.
-    pub fn namespaced_injections(&self) -> Option<&NamespacedBounds> {
-        self.namespaced.as_ref()
-    }
-
     /// Whether an exemption asks for labels of the namespace.
     pub(crate) fn need_namespace_facts(&self) -> bool {
         self.exemptions.iter().any(|exemption| exemption.namespaces.needs_namespace_facts())
@@ -124,37 +108,5 @@ impl Mode {
             Self::Observe => "observe",
             Self::On => "on",
         }
-    }
-}
-
-impl Exemption {
-    /// `namespaceSelector`: the labels of the namespace.
-    pub fn namespace_selector(&self) -> &LabelSelector {
-        &self.namespaces
-    }
-
-    /// `objectSelector`: the labels of the pod, or of the pod template of a workload.
-    pub fn object_selector(&self) -> &LabelSelector {
-        &self.objects
-    }
-
-    /// The names of the exempt users; a final `*` matches any suffix. An empty list sets no condition.
-    pub fn users(&self) -> &[String] {
-        &self.users
-    }
-
-    /// The reason in the administrator's words; may be empty.
-    pub fn reason(&self) -> &str {
-        &self.reason
-    }
-
-    /// The name of its source.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Its location in the source.
-    pub fn position(&self) -> Position {
-        self.at
     }
 }

@@ -24,7 +24,7 @@ use parse::Documents;
 pub(crate) use parse::first_document;
 pub use patch::{PatchError, Patched, RewriteReason, patch};
 pub use pretty::pretty_json;
-pub(crate) use quote::{quote, write_quoted};
+pub(crate) use quote::{quote, write_items, write_quoted};
 
 /// The maximum nesting of lists and maps.
 pub const MAX_DEPTH: usize = 128;
@@ -165,7 +165,7 @@ impl Document {
 
     /// An error about this document that the caller has found.
     pub fn diagnostic(&self, code: &'static Code, at: Position, message: impl Into<String>) -> Diagnostic {
-        self.source.error(code, at, message)
+        self.source.finding(code, at, message)
     }
 
     pub(crate) fn source_text(&self) -> &Arc<Source> {

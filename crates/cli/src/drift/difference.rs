@@ -7,8 +7,8 @@ use serde_json::json;
 use vestibule::patch::DocumentError;
 use vestibule_injector::{RulesInForce, StoredPod};
 use vestibule_rules::{
-    CarriedRule, Decision, Exemption, Mode, NamespaceFacts, Outcome, Reason, Resource, Rule, RuleSet,
-    STATUS_ANNOTATION, Subject, Verb,
+    CarriedRule, Decision, Mode, NamespaceFacts, Outcome, Reason, Resource, Rule, RuleSet, STATUS_ANNOTATION,
+    Subject, Verb,
 };
 
 use super::owner::Owner;
@@ -81,7 +81,7 @@ impl<'r> Comparison<'r> {
         let annotation = pod.metadata.annotations.as_ref().and_then(|all| all.get(STATUS_ANNOTATION));
         let carried = annotation.map_or_else(Vec::new, |text| CarriedRule::all(text));
         let mut differences = self.outdated(&carried);
-        if self.rules.settings().mode() == Mode::On {
+        if self.rules.settings().mode == Mode::On {
             let changed = self.changed(pod, &carried).with_context(|| {
                 let name = pod.metadata.name.as_deref().unwrap_or_default();
                 format!("pod {}/{name}", pod.metadata.namespace.as_deref().unwrap_or_default())
@@ -160,8 +160,8 @@ impl<'r> Comparison<'r> {
         if self.facts_of(pod).is_none() {
             return Ok(Some("the labels of the namespace are not known"));
         }
-        let exemptions = self.rules.settings().exemptions();
-        for user in exemptions.iter().flat_map(Exemption::users) {
+        let exemptions = &self.rules.settings().exemptions;
+        for user in exemptions.iter().flat_map(|exemption| &exemption.users) {
             let user = json!({"username": user.trim_end_matches('*')}).to_string();
             let decision = self.decide(pod, Some(&user))?;
             let exempt =

@@ -9,11 +9,11 @@ use super::listing::wrapped;
 pub(super) fn explained(id: &str) -> Result<String, CommandError> {
     let code = CODES.iter().find(|code| code.id.eq_ignore_ascii_case(id)).ok_or_else(|| unknown(id))?;
     let mut text =
-        format!("{}: {}\n\n{}\n", code.id, code.title, wrapped(code.explanation, WIDTH).join("\n"));
+        format!("{}: {}\n\n{}\n", code.id, code.title, wrapped(code.explanation(), WIDTH).join("\n"));
     if let Some(example) = code.example().filter(|example| example.lines().all(|line| line.len() <= WIDTH)) {
         text.push_str("\nFor example:\n\n");
         text.extend(example.lines().map(|line| format!("  {line}\n")));
-        text.push_str(&finding_in(code, &example));
+        text.push_str(&finding_in(code, example));
     }
     Ok(text)
 }

@@ -29,7 +29,7 @@ impl DecisionObserver for Recorder {
     fn decided(&self, decision: &Decision, context: &DecisionContext<'_>) {
         let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // In the mode `observe` the API server gets no patch.
-        if context.settings().mode() == Mode::On {
+        if context.settings().mode == Mode::On {
             recorded.changes.extend_from_slice(decision.changes());
         }
         let is_unchanged = |verdict: &&Verdict| !matches!(verdict.outcome, Outcome::Applied);

@@ -72,7 +72,7 @@ pub(crate) async fn follow(rules: ClusterRules, reloader: Arc<Reloader>) {
                     let current = reloader.current();
                     // While rules have errors and none are in force, the settings are not known.
                     if current.state() != SnapshotState::Waiting {
-                        let are_on = current.rules().settings().namespaced_injections().is_some();
+                        let are_on = current.rules().settings().namespaced.is_some();
                         objects.follow_namespaced(are_on);
                         if !are_on || has_namespaced {
                             rules.has_read_namespaced.store(true, Ordering::Relaxed);

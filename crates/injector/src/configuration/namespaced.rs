@@ -103,7 +103,7 @@ impl NamespacedSnapshot {
         if let Some(excess) = counts.add(&rule, cluster) {
             return Err(vec![excess]);
         }
-        let alone = NamespacedRules::new(cluster.settings().namespaced_injections(), [rule]);
+        let alone = NamespacedRules::new(cluster.settings().namespaced.as_ref(), [rule]);
         remarks.extend(RuleSet::default().with_namespaced(alone).lint().into_iter().map(Finding::from));
         Ok(remarks)
     }
@@ -131,7 +131,7 @@ struct Counts {
 impl Counts {
     /// The finding if there are too many with `rule`, which does not count then.
     fn add(&mut self, rule: &Rule, cluster: &RuleSet) -> Option<Finding> {
-        let bounds = cluster.settings().namespaced_injections()?;
+        let bounds = cluster.settings().namespaced.as_ref()?;
         let of_namespace =
             self.of_namespace.entry(rule.namespace().unwrap_or_default().to_owned()).or_default();
         if let Some(message) = bounds.exceeded_by(*of_namespace + 1, self.of_all + 1) {

@@ -105,7 +105,7 @@ impl Snapshot {
     /// The rules to decide by about an object that was already changed by the rules of `hash`. In the modes `observe` and
     /// `off` they are those in force: such a mode switches former rules off too.
     pub(crate) fn rules_to_continue(&self, hash: &str) -> &RuleSet {
-        match self.rules.settings().mode() {
+        match self.rules.settings().mode {
             Mode::On => self.of_hash(hash).unwrap_or(&self.rules),
             Mode::Observe | Mode::Off => &self.rules,
         }

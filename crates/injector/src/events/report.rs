@@ -12,11 +12,11 @@ const INJECTED: &str = "Injected";
 /// The Events about `decision`. There are none about a dry run, and none in the modes `observe` and `off`.
 pub(super) fn of(decision: &Decision, context: &DecisionContext<'_>) -> Vec<Report> {
     let settings = context.settings();
-    if context.dry_run() || settings.mode() != Mode::On || decision.denial().is_some() {
+    if context.dry_run() || settings.mode != Mode::On || decision.denial().is_some() {
         return Vec::new();
     }
     let is_reported = |verdict: &&Verdict| {
-        reason(verdict).is_some_and(|reason| reason != INJECTED || settings.success_events())
+        reason(verdict).is_some_and(|reason| reason != INJECTED || settings.success_events)
     };
     let verdicts: Vec<&Verdict> = decision.verdicts.iter().filter(is_reported).collect();
     if verdicts.is_empty() || context.namespace().is_empty() {

@@ -25,10 +25,10 @@ impl<'s> Exemptions<'s> {
         let mut exemptions = Self::default();
         let is_condition = |one: &LabelRequirement| one.key() == NAMESPACE_NAME;
         let others = |one: &LabelRequirement| (one.key().to_owned(), one.values().complement());
-        for exemption in settings.exemptions() {
-            let namespaces = exemption.namespace_selector().requirements();
-            let objects = exemption.object_selector().requirements();
-            match (namespaces, objects, exemption.users()) {
+        for exemption in &settings.exemptions {
+            let namespaces = exemption.namespaces.requirements();
+            let objects = exemption.objects.requirements();
+            match (namespaces, objects, &*exemption.users) {
                 ([one], [], []) => exemptions.namespaces.push(others(one)),
                 ([], [one], []) => {
                     exemptions.objects.push(others(one));
@@ -50,18 +50,18 @@ impl<'s> Exemptions<'s> {
 
 fn condition(exemption: &Exemption, metadata: &Metadata) -> String {
     let mut terms = Vec::new();
-    if let Some(names) = exemption.namespace_selector().by_label().get(NAMESPACE_NAME) {
+    if let Some(names) = exemption.namespaces.by_label().get(NAMESPACE_NAME) {
         terms.extend(names.requirements().into_iter().map(|(operator, names)| {
             let names: Vec<_> = names.iter().map(|name| literal(name)).collect();
             super::cel::requirement(operator, "request.namespace", "true", &names)
         }));
     }
-    terms.extend(metadata.meets(&exemption.object_selector().by_label()));
+    terms.extend(metadata.meets(&exemption.objects.by_label()));
     let user = |name: &String| match name.strip_suffix('*') {
         Some(start) => format!("request.userInfo.username.startsWith({})", literal(start)),
         None => format!("request.userInfo.username == {}", literal(name)),
     };
-    let users: Vec<_> = exemption.users().iter().map(user).collect();
+    let users: Vec<_> = exemption.users.iter().map(user).collect();
     if !users.is_empty() {
         terms.push(format!("({})", users.join(" || ")));
     }

@@ -6,10 +6,10 @@ use vestibule_rules::{Diagnostic, NAMESPACE_NAME, Rule, RuleSet};
 /// The reasons why required rules among `rules` cannot be registered.
 pub(super) fn findings(rules: &RuleSet) -> Vec<Diagnostic> {
     let settings = rules.settings();
-    let own = rules.own_namespace().filter(|_| settings.injects_own_namespace());
+    let own = rules.own_namespace().filter(|_| settings.own_namespace);
     let mut findings = Vec::new();
     for rule in rules.rules().iter().filter(|rule| rule.required()) {
-        if !settings.allows_required_everywhere() && !rule.namespace_selector().asks_for_labels() {
+        if !settings.required_everywhere && !rule.namespace_selector().asks_for_labels() {
             let message = format!(
                 "rule `{}` is required in every namespace: while the injector is down, nothing would start there",
                 rule.name()

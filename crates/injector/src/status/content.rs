@@ -69,7 +69,7 @@ impl Facts<'_> {
 
     /// Both conditions of a rule of a namespace where the settings in force do not allow such rules.
     fn switched_off(&self, object: &ObservedObject) -> Option<State> {
-        let is_on = self.snapshot.rules().settings().namespaced_injections().is_some();
+        let is_on = self.snapshot.rules().settings().namespaced.is_some();
         (object.resource == CustomResource::NamespacedInjection && !is_on).then(|| State {
             holds: false,
             reason: SWITCHED_OFF,
@@ -119,7 +119,7 @@ impl Facts<'_> {
         }
         let (count, all) = self.replicas.of_hash(self.hash);
         let mut message = format!("on {count} of {all} replicas");
-        if self.snapshot.rules().settings().mode() != Mode::On {
+        if self.snapshot.rules().settings().mode != Mode::On {
             message.push_str("; InjectorSettings say that no rule changes anything");
         }
         let reason = if count == all { "AllReplicas" } else { "SomeReplicas" };

@@ -112,6 +112,6 @@ async fn a_call_that_waits_for_rules_uses_a_mode_that_is_set_meanwhile() {
     let ([behind, _ahead], [behind_by, ahead_by]) = replicas_with_different_rules();
     let (made, _) = call(&injector(&ahead_by).await, "required", &pod("shop")).await;
     switch(behind.path(), "off");
-    assert_eq!(behind_by.current().rules().settings().mode(), Mode::On);
+    assert_eq!(behind_by.current().rules().settings().mode, Mode::On);
     assert_eq!(call(&injector(&behind_by).await, "required", &made).await, (made, false));
 }

@@ -35,58 +35,11 @@ pub(super) fn columns(columns: &[Column]) -> Value {
 
 /// The schema of `status`. Settings have no counts.
 pub(super) fn schema(resource: CustomResource) -> Value {
-    let mut properties = json!({
-        "injector": {
-            "type": "string",
-            "description": "The namespace of the injector that wrote the status. Another one writes it when that has ended.",
-        },
-        "observedGeneration": integer("The generation that the conditions are about."),
-        "conditions": {
-            "type": "array",
-            "description": "`Accepted`: whether the injector can use the object, with its findings. `InForce`: whether every \
-                            replica that reports acts by this generation.",
-            "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["type"],
-            "items": {
-                "type": "object",
-                "required": ["type", "status", "lastTransitionTime", "reason", "message"],
-                "properties": {
-                    "type": {"type": "string", "description": "`Accepted` or `InForce`."},
-                    "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it holds."},
-                    "observedGeneration": integer("The generation that it is about."),
-                    "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When `status` last changed."},
-                    "reason": {"type": "string", "description": "One word for programs."},
-                    "message": {"type": "string", "description": "The findings, or the number of replicas."},
-                },
-            },
-        },
-    });
-    if resource != CustomResource::InjectorSettings {
-        properties["counts"] = counts();
-        properties["lagging"] =
-            integer("Running pods that carry another version of the rule; up to some minutes late.");
+    let mut schema: Value = serde_json::from_str(include_str!("status.json")).unwrap_or_default();
+    if let Some(properties) = schema["properties"].as_object_mut()
+        && resource == CustomResource::InjectorSettings
+    {
+        properties.retain(|name, _| !matches!(name.as_str(), "counts" | "lagging"));
     }
-    json!({"type": "object", "description": "Written by the injector.", "properties": properties})
-}
-
-fn integer(description: &str) -> Value {
-    json!({"type": "integer", "format": "int64", "description": description})
-}
-
-fn counts() -> Value {
-    json!({
-        "type": "object",
-        "description": "What became of the objects that the rule was evaluated for, on all replicas; up to some minutes late.",
-        "properties": {
-            "since": {"type": "string", "format": "date-time", "description": "When counting began."},
-            "injected": integer("Objects that the rule changed."),
-            "failed": integer("Objects that the rule could not be applied to, or that were denied because of it."),
-            "lastFailed": {"type": "string", "format": "date-time", "description": "When a failure was last counted."},
-            "leftOut": {
-                "type": "object",
-                "description": "Objects that the rule left alone, by reason: `opted_out`, `labels_not_matched` and so on.",
-                "additionalProperties": {"type": "integer", "format": "int64"},
-            },
-        },
-    })
+    schema
 }

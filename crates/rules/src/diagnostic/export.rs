@@ -67,8 +67,8 @@ fn rule(code: &Code) -> Value {
     json!({
         "id": code.id,
         "shortDescription": {"text": code.title},
-        "fullDescription": {"text": code.explanation},
-        "help": {"text": format!("{}\n\n`vestibule explain {}` says this offline.", code.explanation, code.id)},
+        "fullDescription": {"text": code.explanation()},
+        "help": {"text": format!("{}\n\n`vestibule explain {}` says this offline.", code.explanation(), code.id)},
     })
 }
 

@@ -20,10 +20,9 @@ impl Expression {
         places: usize,
     ) -> Result<(Self, Option<Mismatch>), Vec<Diagnostic>> {
         let text = node.as_text().unwrap_or_default();
-        declared
-            .total
-            .spend(text.len())
-            .map_err(|error| vec![source.error(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())])?;
+        declared.total.spend(text.len()).map_err(|error| {
+            vec![source.finding(&diagnostic::EXPRESSION_SIZE, node.at(), error.sentence())]
+        })?;
         let mut checker = Checker::new(declared);
         let parsed = parse::parse(text).map(|mut tree| {
             let result = checker.type_of(&mut tree);
@@ -69,7 +68,7 @@ impl Expression {
                 at = locate::locate(&source.text, start, text, finding.at);
                 at.line += source.lines_before;
             }
-            source.error(finding.code, at, finding.message).with_help(finding.help)
+            source.finding(finding.code, at, finding.message).with_help(finding.help)
         };
         Err(findings.into_iter().take(MAX_FINDINGS).enumerate().map(diagnostic).collect())
     }
@@ -81,6 +80,6 @@ fn too_large(source: &Arc<Source>, node: &Node) -> Diagnostic {
         "an expression has at most {length} bytes, {depth} steps inside each other, those of the variables that it \
          names included, and {nesting} levels of brackets"
     );
-    let finding = source.error(&diagnostic::EXPRESSION_SIZE, node.at(), message);
+    let finding = source.finding(&diagnostic::EXPRESSION_SIZE, node.at(), message);
     finding.with_help("cut a long one into `variables`; of a deep one let fewer steps build on each other")
 }

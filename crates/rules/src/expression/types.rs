@@ -70,9 +70,9 @@ impl Type {
 
     /// A map with these members. Of a large one the members are not known, because variables can nest maps without end.
     pub(super) fn map(members: Vec<(String, Self)>) -> Self {
-        let size: usize = members.iter().map(|(_, known)| known.size()).sum();
         let known = Self::Map(members);
-        if size <= MAX_MEMBERS && known.depth() <= MAX_DEPTH { known } else { Self::Map(Vec::new()) }
+        let (depth, size) = known.extent();
+        if size <= 1 + MAX_MEMBERS && depth <= MAX_DEPTH { known } else { Self::Map(Vec::new()) }
     }
 
     pub(super) fn optional(inner: Self) -> Self {
@@ -81,25 +81,19 @@ impl Type {
 
     /// The type, unless it nests too deeply in another one.
     fn bounded(self) -> Self {
-        if self.depth() < MAX_DEPTH { self } else { Self::Any }
+        if self.extent().0 < MAX_DEPTH { self } else { Self::Any }
     }
 
-    fn depth(&self) -> usize {
+    /// How deeply it nests, and how many types it consists of.
+    fn extent(&self) -> (usize, usize) {
+        let around = |(depth, size): (usize, usize), inner: &Self| {
+            let (below, more) = inner.extent();
+            (depth.max(1 + below), size + more)
+        };
         match self {
-            Self::List(inner) | Self::Optional(inner) => 1 + inner.depth(),
-            Self::Map(members) => {
-                1 + members.iter().map(|(_, known)| known.depth()).max().unwrap_or_default()
-            }
-            _ => 0,
-        }
-    }
-
-    /// How many types it consists of.
-    fn size(&self) -> usize {
-        match self {
-            Self::List(inner) | Self::Optional(inner) => 1 + inner.size(),
-            Self::Map(members) => 1 + members.iter().map(|(_, known)| known.size()).sum::<usize>(),
-            _ => 1,
+            Self::List(inner) | Self::Optional(inner) => around((1, 1), inner),
+            Self::Map(members) => members.iter().map(|(_, known)| known).fold((1, 1), around),
+            _ => (0, 1),
         }
     }
 

@@ -4,7 +4,6 @@ use super::{
     Choice, Kind, LABEL_SELECTOR, METADATA, NAMES, Table, field, flag, map, refused, renamed, text, texts,
     word,
 };
-use crate::namespaced::AllowedPart;
 use crate::settings::Mode;
 
 pub(crate) static SETTINGS_DOCUMENT: Table = Table {
@@ -81,18 +80,23 @@ pub(crate) static NAMESPACED_INJECTIONS: Table = Table {
 
 /// The words of `allowedParts`: each allows rules of namespaces to add one kind of part. No word allows host paths, ports or namespaces of the node,
 /// privileges, devices, other service accounts, or changes of what a pod has.
-pub(crate) static ALLOWED_PARTS: Choice<AllowedPart, 11> = [
-    ("annotations", AllowedPart::Annotations),
-    ("configMaps", AllowedPart::ConfigMaps),
-    ("env", AllowedPart::Env),
-    ("imagePullSecrets", AllowedPart::ImagePullSecrets),
-    ("initContainers", AllowedPart::InitContainers),
-    ("labels", AllowedPart::Labels),
-    ("persistentVolumeClaims", AllowedPart::PersistentVolumeClaims),
-    ("secrets", AllowedPart::Secrets),
-    ("sidecars", AllowedPart::Sidecars),
-    ("volumeMounts", AllowedPart::VolumeMounts),
-    ("volumes", AllowedPart::Volumes),
+pub(crate) static ALLOWED_PARTS: Choice<(), 11> = [
+    ("annotations", ()),
+    // ConfigMaps as volumes and sources of variables.
+    ("configMaps", ()),
+    // Variables of existing containers.
+    ("env", ()),
+    ("imagePullSecrets", ()),
+    ("initContainers", ()),
+    ("labels", ()),
+    ("persistentVolumeClaims", ()),
+    // Secrets as volumes and sources of variables.
+    ("secrets", ()),
+    ("sidecars", ()),
+    // Mounts in existing containers.
+    ("volumeMounts", ()),
+    // Volumes of the kinds `emptyDir` and `downwardAPI`, and of other kinds that are allowed besides.
+    ("volumes", ()),
 ];
 
 pub(crate) static EXEMPTION: Table = Table {

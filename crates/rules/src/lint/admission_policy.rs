@@ -17,7 +17,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, pod: Schema<'_>, findings: &mut Vec<
     }
     let message = format!("a MutatingAdmissionPolicy could do what rule `{}` does", linted.rule.name());
     let help = "from Kubernetes 1.36 on the API server does that without a webhook, but it neither explains nor reports its decisions";
-    findings.push(linted.hint(&POLICY_SUFFICES, linted.rule.position(), message, help));
+    findings.push(linted.finding(&POLICY_SUFFICES, linted.rule.position(), message, help));
 }
 
 fn policy_suffices(linted: &LintedRule<'_>, pod: Schema<'_>) -> bool {

@@ -32,7 +32,7 @@ fn matches_no_namespace(rule: &Rule) -> Option<Diagnostic> {
     }
     let message = format!("rule `{}` matches no namespace", rule.name);
     let help = "the requirements contradict each other, or name only namespaces of the cluster itself";
-    Some(rule.text.warning(&MATCHES_NO_NAMESPACE, selector.at, message).with_help(help))
+    Some(rule.text.finding(&MATCHES_NO_NAMESPACE, selector.at, message).with_help(help))
 }
 
 fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
@@ -41,7 +41,7 @@ fn required_everywhere(rule: &Rule) -> Option<Diagnostic> {
     }
     let message = format!("rule `{}` is required and names no namespaces", rule.name);
     let help = "while the injector is down, no pod that it may match starts in any namespace: restrict it by `match.namespaceSelector`";
-    Some(rule.text.warning(&REQUIRED_BROADLY, rule.at, message).with_help(help))
+    Some(rule.text.finding(&REQUIRED_BROADLY, rule.at, message).with_help(help))
 }
 
 /// A part with `onConflict: override`.
@@ -75,7 +75,7 @@ fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
                 );
                 let help = "let only one of them override it, or separate them by `match`";
                 let at = this.item.clause.at;
-                findings.push(rule.text.warning(&OVERRIDDEN_TWICE, at, message).with_help(help));
+                findings.push(rule.text.finding(&OVERRIDDEN_TWICE, at, message).with_help(help));
             }
             earlier.push(this);
         }

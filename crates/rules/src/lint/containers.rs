@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{LintedRule, name_of};
-use crate::diagnostic::{Diagnostic, FLOATING_IMAGE, NO_REQUESTS, NO_STARTUP_PROBE, UNRESOLVED};
+use crate::diagnostic::{Diagnostic, FLOATING_IMAGE, NO_REQUESTS, NO_STARTUP_PROBE, Severity, UNRESOLVED};
 use crate::syntax::variable_references;
 use crate::yaml::Node;
 
@@ -30,7 +30,7 @@ fn missing_requests(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnos
     }
     let message = format!("container `{}` requests no resources", name_of(container));
     let help = "a quota of the namespace may refuse the pod; write `resources: {requests: {cpu: 10m, memory: 32Mi}}`";
-    Some(linted.hint(&NO_REQUESTS, container.at(), message, help))
+    Some(linted.finding(&NO_REQUESTS, container.at(), message, help))
 }
 
 fn floating_image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnostic> {
@@ -42,7 +42,7 @@ fn floating_image(linted: &LintedRule<'_>, container: &Node) -> Option<Diagnosti
     let help = "name a version, or better a digest";
     // The image is not known if an expression or the kubelet completes it.
     let literal = !image.contains('$');
-    (literal && !pinned).then(|| linted.hint(&FLOATING_IMAGE, node.at(), message, help))
+    (literal && !pinned).then(|| linted.finding(&FLOATING_IMAGE, node.at(), message, help))
 }
 
 /// The kubelet starts the next container when the startup probe succeeds. A sidecar without a port may need one as
@@ -55,7 +55,7 @@ fn missing_startup_probe(linted: &LintedRule<'_>, container: &Node) -> Option<Di
     }
     let message = format!("the application does not wait until `{}` is ready", name_of(container));
     let help = "with a `startupProbe`, the application starts after the sidecar answers instead of after its process has started";
-    Some(linted.hint(&NO_STARTUP_PROBE, container.at(), message, help))
+    Some(linted.finding(&NO_STARTUP_PROBE, container.at(), message, help))
 }
 
 /// `$(X)` in an injected container: only the rule itself defines variables of this container, unless it has
@@ -119,13 +119,13 @@ fn variable_names(block: &Node) -> impl Iterator<Item = &str> {
 
 fn unresolved_warning(linted: &LintedRule<'_>, value: &Node, name: &str) -> Diagnostic {
     let message = format!("`$({name})` stays as it is: no variable before it has this name");
-    linted.warning(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE)
+    linted.finding(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE)
 }
 
 fn unresolved_hint(linted: &LintedRule<'_>, value: &Node, name: &str) -> Diagnostic {
     let message =
         format!("`$({name})` stays as it is in containers without a variable `{name}` of their own");
-    linted.hint(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE)
+    linted.finding(&UNRESOLVED, value.at(), message, DEFINE_VARIABLE).with_severity(Severity::Hint)
 }
 
 /// The names of the variables that `text` refers to.

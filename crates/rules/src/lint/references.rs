@@ -20,7 +20,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             if !mentions(linted.spec, prefix, name) {
                 let message = format!("{what} `{name}` is never used");
                 let help = format!("expressions read it as `{prefix}.{name}`; if none needs it, remove it");
-                findings.push(linted.hint(&UNUSED, node.at(), message, &help));
+                findings.push(linted.finding(&UNUSED, node.at(), message, &help));
             }
         }
     }
@@ -29,7 +29,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             && let Some(mount) = mount_of(linted, name)
         {
             let message = format!("volume `{name}` is removed and mounted by the same rule");
-            findings.push(linted.warning(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
+            findings.push(linted.finding(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
         }
         findings.extend(removal.get("env").and_then(|env| variable_in_use(linted, env)));
     }
@@ -46,7 +46,7 @@ pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnos
                     mount_of(other, name).filter(|_| may_apply_to_one_object(linted.rule, other.rule))
                 {
                     let message = format!("volume `{name}` is removed by rule `{}`", linted.rule.name);
-                    let found = other.warning(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
+                    let found = other.finding(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
                     findings.push(found);
                 }
             }
@@ -73,7 +73,7 @@ fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Dia
     let reads = |node: &&Node| node.as_text().is_some_and(|text| references(text).contains(&name));
     let at = values.find(reads)?.at();
     let message = format!("variable `{name}` is removed by the same rule: `$({name})` stays as it is");
-    Some(linted.warning(&REMOVED_IN_USE, at, message, "keep the variable, or read another"))
+    Some(linted.finding(&REMOVED_IN_USE, at, message, "keep the variable, or read another"))
 }
 
 /// The first mount of the volume in the containers and blocks of the rule.

@@ -20,7 +20,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
                 "volume `{}` gives every pod of the rule access to the node's files",
                 super::name_of(volume)
             );
-            findings.push(linted.warning(&NODE_ACCESS, path.at(), message, REFUSED_BY_LEVELS));
+            findings.push(linted.finding(&NODE_ACCESS, path.at(), message, REFUSED_BY_LEVELS));
         }
     }
     let secrets: HashSet<&str> = volumes
@@ -36,13 +36,13 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             {
                 let message = format!("the secret in `{name}` is not mounted `readOnly`");
                 let help = "write `readOnly: true`: the mount is read-only anyway, and scanners look for it";
-                findings.push(linted.hint(&WRITABLE_SECRET, mount.at(), message, help));
+                findings.push(linted.finding(&WRITABLE_SECRET, mount.at(), message, help));
             }
         }
         let privileged = container.find(&["securityContext", "privileged"]);
         if let Some(node) = privileged.filter(|node| node.parsed() == Some(true)) {
             let message = "a privileged container has full access to the node".to_owned();
-            findings.push(linted.warning(
+            findings.push(linted.finding(
                 &NODE_ACCESS,
                 node.at(),
                 message,
@@ -55,7 +55,7 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
         if NODE.contains(&entry.key.as_str()) && entry.value.parsed() == Some(true) {
             let message =
                 format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
-            findings.push(linted.warning(&NODE_ACCESS, entry.at, message, REFUSED_BY_LEVELS));
+            findings.push(linted.finding(&NODE_ACCESS, entry.at, message, REFUSED_BY_LEVELS));
         }
     }
 }

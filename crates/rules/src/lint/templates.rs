@@ -34,7 +34,7 @@ fn walk(linted: &LintedRule<'_>, node: &Node, findings: &mut Vec<Diagnostic>) {
                 Some(meant) => format!("an expression replaces the whole value: `{{$cel: {meant}}}`"),
                 None => "render the file first, for example by `helm template`; for values that users set, declare `parameters` and write `{$cel: params.NAME}` in place of a value".to_owned(),
             };
-            linted.hint(&TEMPLATE_TEXT, node.at(), message, &help)
+            linted.finding(&TEMPLATE_TEXT, node.at(), message, &help)
         })),
         Value::List(items) => items.iter().for_each(|item| walk(linted, item, findings)),
         Value::Map(entries) => {

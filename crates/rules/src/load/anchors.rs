@@ -79,5 +79,5 @@ fn finding(cycle: &[&Step<'_>]) -> Option<Diagnostic> {
     let Step { rule, by, .. } = cycle.first()?;
     let at = by.position_at.unwrap_or(by.item.clause.at);
     let message = format!("no order of containers satisfies: {}", described.join(" and "));
-    Some(rule.text.error(&ANCHOR_CYCLE, at, message))
+    Some(rule.text.finding(&ANCHOR_CYCLE, at, message))
 }

@@ -28,10 +28,10 @@ pub(super) fn findings<'l>(
         let source = &rule.text;
         for (map, key, at) in keys_written(rule) {
             if let Some((code, sentence)) = reserved(&map, key) {
-                findings.push(source.error(code, at, sentence));
+                findings.push(source.finding(code, at, sentence));
             }
             if let Some(message) = readers.refused(rule, &map, key) {
-                findings.push(source.error(&FEEDBACK, at, message));
+                findings.push(source.finding(&FEEDBACK, at, message));
             }
         }
     }

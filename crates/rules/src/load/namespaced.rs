@@ -22,7 +22,7 @@ pub(super) fn findings(rule: &Rule, settings: &Settings) -> Vec<Diagnostic> {
         let message = format!(
             "the rule takes {length} bytes, and a rule of a namespace at most {MAX_NAMESPACED_BYTES}"
         );
-        findings.push(rule.text.error(&NAMESPACED_PLACE, rule.at, message));
+        findings.push(rule.text.finding(&NAMESPACED_PLACE, rule.at, message));
     }
     findings.extend(refused_parts(rule, bounds));
     findings
@@ -30,14 +30,14 @@ pub(super) fn findings(rule: &Rule, settings: &Settings) -> Vec<Diagnostic> {
 
 /// The bounds of settings that allow everything that can be allowed.
 fn widest_bounds() -> NamespacedBounds {
-    let allowed = format::ALLOWED_PARTS.iter().map(|(_, part)| *part);
+    let allowed = format::ALLOWED_PARTS.iter().map(|(word, ())| *word);
     NamespacedBounds { allowed: allowed.collect(), max_rules: MAX_NAMESPACED_RULES }
 }
 
 fn refused_parts(rule: &Rule, bounds: &NamespacedBounds) -> Vec<Diagnostic> {
     let refused = rule.parts().filter_map(|(destination, item)| {
         let why = part(&destination, item, bounds).err()?;
-        Some(rule.text.error(&NAMESPACED_PART, item.clause.at, why.to_string()).with_help(why.help()))
+        Some(rule.text.finding(&NAMESPACED_PART, item.clause.at, why.to_string()).with_help(why.help()))
     });
     refused.collect()
 }
@@ -48,10 +48,7 @@ pub(super) fn switched_off(rule: &Rule, settings: &Settings, severity: Severity)
         "the InjectorSettings do not switch rules of namespaces on, so this rule is not in force";
     const HELP: &str =
         "an administrator sets `namespacedInjections: {allowedParts: [...]}` in the InjectorSettings";
-    let finding = || match severity {
-        Severity::Error => rule.text.error(&NAMESPACED_PLACE, rule.at, MESSAGE),
-        Severity::Warning | Severity::Hint => rule.text.warning(&NAMESPACED_PLACE, rule.at, MESSAGE),
-    };
+    let finding = || rule.text.finding(&NAMESPACED_PLACE, rule.at, MESSAGE).with_severity(severity);
     settings.namespaced.is_none().then(|| finding().with_help(HELP))
 }
 
@@ -67,7 +64,7 @@ pub(super) fn too_many(all: &[Rule], settings: &Settings) -> Vec<Diagnostic> {
         let count = counts.entry(rule.namespace().unwrap_or_default()).or_default();
         *count += 1;
         if let Some(message) = bounds.exceeded_by(*count, number + 1) {
-            findings.push(rule.text.error(&NAMESPACED_PLACE, rule.at, message));
+            findings.push(rule.text.finding(&NAMESPACED_PLACE, rule.at, message));
         }
     }
     findings

@@ -57,16 +57,7 @@ fn written_name<'p>(field: &'p str, path: &'p Path) -> &'p str {
 
 /// Whether an expression gives the value at the path, or a map or list around it.
 fn is_computed(item: &Overlay, path: &Path) -> bool {
-    let mut value = Some(item);
-    for segment in path {
-        value = match (value, segment) {
-            (Some(Overlay::Expression(_)), _) => return true,
-            (Some(value), Segment::Map { key }) => value.get(key),
-            (Some(value), Segment::Seq { index }) => value.items().get(*index),
-            _ => None,
-        };
-    }
-    matches!(value, Some(Overlay::Expression(_)))
+    matches!(overlay_at(item, path), Some(Overlay::Expression(_)))
 }
 
 /// `item` with a sample value for each expression whose type is known.

@@ -57,11 +57,11 @@ impl Reader {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.findings.push(self.source.error(code, at, message).with_help(help));
+        self.findings.push(self.source.finding(code, at, message).with_help(help));
     }
 
     pub(super) fn warning(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
-        self.findings.push(self.source.warning(code, at, message));
+        self.findings.push(self.source.finding(code, at, message));
     }
 
     /// The members of a map. Unknown and missing fields are reported, and values that their fields cannot hold, except

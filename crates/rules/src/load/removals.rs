@@ -87,7 +87,7 @@ pub(super) fn findings(rules: &[Rule]) -> Vec<Diagnostic> {
                     "what is removed from `{}` here is written by rule `{}`",
                     removal.list, writer.name
                 );
-                findings.push(rule.text.error(&REMOVES_WRITTEN, removal.clause.at, message));
+                findings.push(rule.text.finding(&REMOVES_WRITTEN, removal.clause.at, message));
             }
         }
     }

@@ -34,7 +34,10 @@ fn namespaced_injections(reader: &mut Reader, node: &Node) -> NamespacedBounds {
     let words = node.texts("allowedParts");
     let allowed = format::ALLOWED_PARTS.iter().filter(|(word, _)| words.iter().any(|one| one == word));
     let max_rules = node.integer("maxRulesPerNamespace").and_then(|number| number.try_into().ok());
-    NamespacedBounds { allowed: allowed.map(|(_, part)| *part).collect(), max_rules: max_rules.unwrap_or(10) }
+    NamespacedBounds {
+        allowed: allowed.map(|(word, ())| *word).collect(),
+        max_rules: max_rules.unwrap_or(10),
+    }
 }
 
 fn exemption(reader: &mut Reader, node: &Node) -> Exemption {

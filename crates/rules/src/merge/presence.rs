@@ -15,7 +15,7 @@ use super::list_index::{self, IndexKey};
 use super::selection::{User, select_users, users_of};
 use crate::overlay::Overlay;
 use crate::pod::{self, CONTAINER_LISTS, Shape};
-use crate::rule::{Base, BlockList, Item, Part, Rule};
+use crate::rule::{Base, BlockList, Item, OnConflict, Part, Rule};
 use crate::subject::string_member;
 
 /// A part of a rule in one place of the pod.
@@ -28,24 +28,31 @@ pub(super) struct PlacedPart<'p> {
     pub(super) item: &'p Item,
     /// The name of the item: its key, or a name within it. It is never a value of the item.
     pub(super) name: &'p str,
-    pub(super) presence: Presence,
+    pub(super) state: PartState,
 }
 
-/// Whether the pod has a part.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Presence {
+/// Whether the object has a part of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartState {
+    /// The object has it.
     Present,
-    /// The pod has no such member, which means the same as the part.
+    /// The object is without the field, which means the same.
     Omitted,
-    /// The pod has something else, or nothing.
-    Absent,
+    /// The object has something else, which the rule keeps.
+    Kept,
+    /// The object has something else, which a later rule or block has set.
+    Overridden,
     /// The block of the part selects no container.
     NotSelected,
 }
 
-impl From<bool> for Presence {
-    fn from(is_present: bool) -> Self {
-        if is_present { Self::Present } else { Self::Absent }
+impl PartState {
+    fn of(is_present: bool, item: &Item) -> Self {
+        match item.on_conflict {
+            _ if is_present => Self::Present,
+            OnConflict::Override => Self::Overridden,
+            _ => Self::Kept,
+        }
     }
 }
 
@@ -126,7 +133,7 @@ impl<'h> PodContents<'h> {
                         path: &[],
                         item,
                         name: "",
-                        presence: Presence::NotSelected,
+                        state: PartState::NotSelected,
                     });
                 }
             }
@@ -161,7 +168,8 @@ impl<'h> PodContents<'h> {
     ) {
         let mut add = |item: &'p Item, is_present: bool| {
             let name = called(&item.overlay, &item.key, schema);
-            each(PlacedPart { owner, list: Some(list), path: &[], item, name, presence: is_present.into() });
+            let state = PartState::of(is_present, item);
+            each(PlacedPart { owner, list: Some(list), path: &[], item, name, state });
         };
         let container = match owner {
             Owner::Metadata | Owner::Spec => None,
@@ -191,20 +199,22 @@ impl<'h> PodContents<'h> {
             let place = path.iter().try_fold(view, |place, name| Some(present(place?, name))).flatten();
             let schema = path.iter().fold(schema, |schema, name| schema.field(name));
             let map = path.last().map_or("", String::as_str);
-            let presence = if *listed {
+            let state = if *listed {
                 let list = || path.iter().fold(self.pointer(owner), |place, name| place.child(name));
                 let found = self.lookup(place, list, schema, std::iter::once(item)).find(item, map, schema);
-                found.is_some_and(|(_, found)| holds(found, item, map, schema.item())).into()
+                PartState::of(found.is_some_and(|(_, found)| holds(found, item, map, schema.item())), item)
             } else {
                 let name = if pod::is_text_map(map) { map } else { &item.key };
                 match place.and_then(|place| present(place, &item.key)) {
-                    Some(found) => contains(found, &item.overlay, name, schema.field(&item.key)).into(),
-                    None if means_absence(|| place, map, &item.key, &item.overlay) => Presence::Omitted,
-                    None => Presence::Absent,
+                    Some(found) => {
+                        PartState::of(contains(found, &item.overlay, name, schema.field(&item.key)), item)
+                    }
+                    None if means_absence(|| place, map, &item.key, &item.overlay) => PartState::Omitted,
+                    None => PartState::of(false, item),
                 }
             };
             let name = if *listed { called(&item.overlay, &item.key, schema) } else { &item.key };
-            each(PlacedPart { owner, list: None, path, item, name, presence });
+            each(PlacedPart { owner, list: None, path, item, name, state });
         }
     }
 

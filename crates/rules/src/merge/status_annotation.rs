@@ -12,7 +12,7 @@ use vestibule_patch::View;
 use super::draft::Draft;
 use super::injected::DEFAULT_CONTAINER;
 use super::json;
-use super::presence::{Owner, PlacedPart, PodContents, Presence};
+use super::presence::{Owner, PartState, PlacedPart, PodContents};
 use super::probes::RewrittenProbe;
 use crate::carried_rule::CarriedRule;
 use crate::decision::Origin;
@@ -81,7 +81,7 @@ fn text(rules: &[&Rule], rewritten: &[RewrittenProbe], contents: &PodContents<'_
 /// Adds the name of `part` if the pod has it.
 fn add_name(part: &PlacedPart<'_>, names: &mut Words) {
     let PlacedPart { owner, list, path, name, .. } = *part;
-    if part.presence != Presence::Present {
+    if part.state != PartState::Present {
         return;
     }
     let steps = || path.iter().flat_map(|step| [step, "/"]);

@@ -4,8 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{AllowedPart, NamespacedBounds};
-use crate::format;
+use super::NamespacedBounds;
 use crate::merge::DEFAULT_CONTAINER;
 use crate::overlay::Overlay;
 use crate::rule::{Base, Item, PartDestination};
@@ -21,8 +20,8 @@ pub(crate) struct NotAllowed {
 enum Cause {
     /// No settings allow it.
     Never,
-    /// The settings do not list the word.
-    Needs(AllowedPart),
+    /// The settings do not list this word in `allowedParts`.
+    Needs(&'static str),
     /// It is there already, or a rule of the cluster wrote it.
     Taken,
     /// It has access to the node, which a change of it would share.
@@ -48,10 +47,9 @@ impl NotAllowed {
 
     pub(crate) fn help(&self) -> String {
         match self.cause {
-            Cause::Needs(part) => format!(
-                "an administrator allows it by `{}` in `namespacedInjections.allowedParts`",
-                word(part)
-            ),
+            Cause::Needs(word) => {
+                format!("an administrator allows it by `{word}` in `namespacedInjections.allowedParts`")
+            }
             Cause::Never | Cause::Taken | Cause::HasAccess => String::new(),
         }
     }
@@ -62,28 +60,19 @@ impl fmt::Display for NotAllowed {
         let field = &self.field;
         match self.cause {
             Cause::Never => write!(formatter, "a rule of a namespace may not add `{field}`"),
-            Cause::Needs(part) => {
-                write!(
-                    formatter,
-                    "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{}`",
-                    word(part)
-                )
-            }
-            Cause::HasAccess => {
-                write!(
-                    formatter,
-                    "a rule of a namespace may not change a pod with access to the node: `{field}`"
-                )
-            }
+            Cause::Needs(word) => write!(
+                formatter,
+                "the InjectorSettings do not allow `{field}`: `allowedParts` has no `{word}`"
+            ),
+            Cause::HasAccess => write!(
+                formatter,
+                "a rule of a namespace may not change a pod with access to the node: `{field}`"
+            ),
             Cause::Taken => {
                 write!(formatter, "a rule of a namespace may not change `{field}`, which is there already")
             }
         }
     }
-}
-
-fn word(part: AllowedPart) -> &'static str {
-    format::ALLOWED_PARTS.iter().find(|(_, one)| *one == part).map_or("", |(word, _)| word)
 }
 
 /// Whether `item` of a rule may be added, as far as its text shows. Expressions are checked when they have values.
@@ -144,10 +133,10 @@ const PLAIN: [&str; 12] = [
 
 /// In each of these functions a value that is null passes: in the text of a rule it is an expression, and in a pod it is absent.
 impl NamespacedBounds {
-    fn need(&self, part: AllowedPart, field: impl Into<String>) -> Allowed {
-        match self.allowed.contains(&part) {
+    fn need(&self, word: &'static str, field: impl Into<String>) -> Allowed {
+        match self.allowed.contains(&word) {
             true => Ok(()),
-            false => Err(NotAllowed { field: field.into(), cause: Cause::Needs(part) }),
+            false => Err(NotAllowed { field: field.into(), cause: Cause::Needs(word) }),
         }
     }
 
@@ -161,8 +150,8 @@ impl NamespacedBounds {
         match map {
             "annotations" if key == DEFAULT_CONTAINER => Ok(()),
             _ if is_reserved && domain != "app.kubernetes.io" => Err(NotAllowed::never(field)),
-            "labels" => self.need(AllowedPart::Labels, field),
-            "annotations" => self.need(AllowedPart::Annotations, field),
+            "labels" => self.need("labels", field),
+            "annotations" => self.need("annotations", field),
             _ => Err(NotAllowed::never(field)),
         }
     }
@@ -172,8 +161,8 @@ impl NamespacedBounds {
         let at = at(list, item);
         let lasts = list == "containers" || item["restartPolicy"] == "Always";
         match (list, lasts) {
-            (_, true) => self.need(AllowedPart::Sidecars, &*at)?,
-            ("initContainers", false) => self.need(AllowedPart::InitContainers, &*at)?,
+            (_, true) => self.need("sidecars", &*at)?,
+            ("initContainers", false) => self.need("initContainers", &*at)?,
             _ => return Err(NotAllowed::never(at)),
         }
         for (name, value) in members(&at, item)? {
@@ -203,14 +192,14 @@ impl NamespacedBounds {
 
     pub(super) fn volume(&self, item: &Value) -> Allowed {
         let at = at("volumes", item);
-        self.need(AllowedPart::Volumes, &*at)?;
+        self.need("volumes", &*at)?;
         for (name, _) in members(&at, item)? {
             let field = format!("{at}.{name}");
             match name {
                 "name" | "emptyDir" | "downwardAPI" => {}
-                "configMap" => self.need(AllowedPart::ConfigMaps, field)?,
-                "secret" => self.need(AllowedPart::Secrets, field)?,
-                "persistentVolumeClaim" => self.need(AllowedPart::PersistentVolumeClaims, field)?,
+                "configMap" => self.need("configMaps", field)?,
+                "secret" => self.need("secrets", field)?,
+                "persistentVolumeClaim" => self.need("persistentVolumeClaims", field)?,
                 _ => return Err(NotAllowed::never(field)),
             }
         }
@@ -218,22 +207,22 @@ impl NamespacedBounds {
     }
 
     pub(super) fn pull_secret(&self, item: &Value) -> Allowed {
-        self.need(AllowedPart::ImagePullSecrets, "imagePullSecrets")?;
+        self.need("imagePullSecrets", "imagePullSecrets")?;
         only("imagePullSecrets", item, &["name"])
     }
 
     pub(super) fn variable_of_existing(&self, item: &Value) -> Allowed {
-        self.need(AllowedPart::Env, at("containers.env", item))?;
+        self.need("env", at("containers.env", item))?;
         self.variable("containers.env", item)
     }
 
     pub(super) fn source_of_existing(&self, item: &Value) -> Allowed {
-        self.need(AllowedPart::Env, "containers.envFrom")?;
+        self.need("env", "containers.envFrom")?;
         self.source("containers.envFrom", item)
     }
 
     pub(super) fn mount_of_existing(&self, item: &Value) -> Allowed {
-        self.need(AllowedPart::VolumeMounts, at("containers.volumeMounts", item))?;
+        self.need("volumeMounts", at("containers.volumeMounts", item))?;
         mount("containers.volumeMounts", item)
     }
 
@@ -243,8 +232,8 @@ impl NamespacedBounds {
             let field = format!("{at}.valueFrom.{name}");
             match name {
                 "fieldRef" | "resourceFieldRef" => {}
-                "configMapKeyRef" => self.need(AllowedPart::ConfigMaps, field)?,
-                "secretKeyRef" => self.need(AllowedPart::Secrets, field)?,
+                "configMapKeyRef" => self.need("configMaps", field)?,
+                "secretKeyRef" => self.need("secrets", field)?,
                 _ => return Err(NotAllowed::never(field)),
             }
         }
@@ -256,8 +245,8 @@ impl NamespacedBounds {
             let field = format!("{at}.{name}");
             match name {
                 "prefix" => {}
-                "configMapRef" => self.need(AllowedPart::ConfigMaps, field)?,
-                "secretRef" => self.need(AllowedPart::Secrets, field)?,
+                "configMapRef" => self.need("configMaps", field)?,
+                "secretRef" => self.need("secrets", field)?,
                 _ => return Err(NotAllowed::never(field)),
             }
         }

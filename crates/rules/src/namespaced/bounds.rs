@@ -1,14 +1,13 @@
 //! The bounds of rules of namespaces.
 
-use super::allowed_part::AllowedPart;
-
 /// The number of rules that all namespaces together may have.
 pub(crate) const MAX_NAMESPACED_RULES: usize = 1_000;
 
 /// `spec.namespacedInjections` of the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespacedBounds {
-    pub(crate) allowed: Vec<AllowedPart>,
+    /// Words of `allowedParts`.
+    pub(crate) allowed: Vec<&'static str>,
     pub(crate) max_rules: usize,
 }
 

@@ -111,7 +111,7 @@ impl SampleRequest {
             let last = samples.len().saturating_sub(1);
             samples.into_iter().enumerate().map(move |(index, sample)| {
                 let name = match resource {
-                    Resource::Pods => sample.name.to_owned(),
+                    Resource::Pods => sample.name.clone(),
                     other => format!("{} in the template of {}", sample.name, other.as_str()),
                 };
                 // The last sample has all annotations of parameters with a prefix, the one before it one, the third last none.
@@ -123,9 +123,9 @@ impl SampleRequest {
 
     /// The `sample`, or a `resource` with it as its template, with the texts of the request that it has a place for.
     fn object(&self, sample: &SamplePod, resource: Resource, repeated: usize) -> Value {
-        let mut object: Value = serde_json::from_str(sample.pod).unwrap_or_default();
+        let mut object = sample.pod.clone();
         self.set_texts(&["object", "metadata"], repeated, &mut object);
-        let kind = self.text(OWNER_KIND).unwrap_or(sample.owner);
+        let kind = self.text(OWNER_KIND).unwrap_or(&sample.owner);
         // A rule may ask for a text that is no kind. Kinds begin with a capital letter.
         if kind.starts_with(char::is_uppercase) {
             let owner = json!({"kind": kind, "name": "web-7d4b9c6f5d", "uid": "1", "controller": true});
@@ -303,9 +303,10 @@ mod tests {
 
     #[test]
     fn the_corpus_is_json() {
+        assert_eq!(SAMPLE_PODS.len(), 7);
         let mut request = SampleRequest::default();
         request.add(path(LABELS, "app"), "web");
-        for sample in SAMPLE_PODS {
+        for sample in SAMPLE_PODS.iter() {
             let pod = request.object(sample, Resource::Pods, 0);
             assert!(pod["spec"]["containers"][0]["name"].is_string(), "{}", sample.name);
             let job = request.object(sample, Resource::CronJobs, 0);

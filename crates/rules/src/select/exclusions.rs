@@ -27,7 +27,7 @@ impl MatchContext<'_> {
                 format!("{namespace} belongs to the cluster itself"),
             );
         }
-        if self.own_namespace == Some(namespace) && !self.settings.injects_own_namespace() {
+        if self.own_namespace == Some(namespace) && !self.settings.own_namespace {
             let sentence = format!(
                 "{namespace} is the injector's own namespace, and its settings do not say `ownNamespace: inject`"
             );
@@ -60,11 +60,11 @@ impl MatchContext<'_> {
     }
 
     pub(super) fn exemption(&self) -> Option<Skip> {
-        let found = self.settings.exemptions().iter().enumerate().find(|(_, one)| self.is_exempt(one));
+        let found = self.settings.exemptions.iter().enumerate().find(|(_, one)| self.is_exempt(one));
         found.map(|(index, exemption)| {
-            let place = diagnostic::place(exemption.source(), exemption.position().line);
+            let place = diagnostic::place(&exemption.source, exemption.at.line);
             let place = format!("exemptions[{index}], {place}");
-            let sentence = match exemption.reason() {
+            let sentence = match &*exemption.reason {
                 "" => format!("an administrator exempts it ({place})"),
                 reason => format!("an administrator exempts it: {} ({place})", printable_short(reason)),
             };
@@ -73,13 +73,13 @@ impl MatchContext<'_> {
     }
 
     fn is_exempt(&self, exemption: &Exemption) -> bool {
-        let (namespaces, objects) = (exemption.namespace_selector(), exemption.object_selector());
+        let (namespaces, objects) = (&exemption.namespaces, &exemption.objects);
         let labels = self.received.metadata(MetadataOf::PodTemplate);
         // Without the labels of the namespace it is not known whether the exemption is for it.
         (self.subject.facts.is_some() || !namespaces.needs_namespace_facts())
             && namespaces.unmet(|key| self.namespace_label(key)).is_none()
             && objects.unmet(|key| labels.label(key)).is_none()
-            && (exemption.users().is_empty() || self.user_is_one_of(exemption.users()))
+            && (exemption.users.is_empty() || self.user_is_one_of(&exemption.users))
     }
 
     fn user_is_one_of(&self, users: &[String]) -> bool {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::FromStr;
 
-use super::{Position, quote, scalar};
+use super::{Position, quote, scalar, write_items};
 
 /// A value and its location.
 #[derive(Clone)]
@@ -171,24 +171,14 @@ impl Node {
     fn write_json(&self, json: &mut String, resolve: fn(&str) -> String, key: fn(&Entry) -> Cow<'_, str>) {
         match &self.value {
             Value::Scalar(scalar) => json.push_str(&scalar.resolved(resolve)),
-            Value::List(items) => {
-                json.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    item.write_json(json, resolve, key);
-                }
-                json.push(']');
-            }
-            Value::Map(entries) => {
-                json.push('{');
-                for (index, entry) in entries.iter().enumerate() {
-                    json.push_str(if index > 0 { "," } else { "" });
-                    json.push_str(&quote(&key(entry)));
-                    json.push(':');
-                    entry.value.write_json(json, resolve, key);
-                }
-                json.push('}');
-            }
+            Value::List(items) => write_items(json, ['[', ']'], items, |json, item| {
+                item.write_json(json, resolve, key);
+            }),
+            Value::Map(entries) => write_items(json, ['{', '}'], entries, |json, entry| {
+                json.push_str(&quote(&key(entry)));
+                json.push(':');
+                entry.value.write_json(json, resolve, key);
+            }),
         }
     }
 }

@@ -180,7 +180,7 @@ impl<'s, 't> Builder<'s, 't> {
     fn value(&mut self, Located { event, at, mut range }: Located<'t>) -> Option<(Node, usize)> {
         let since = self.progress.nodes;
         if event.tag().is_some() {
-            let problem = self.source.error(&diagnostic::TAG, at, "tags are not read here");
+            let problem = self.source.finding(&diagnostic::TAG, at, "tags are not read here");
             let help = "write the value itself; quote it if it must be text";
             self.progress.problems.push(problem.with_help(help));
         }
@@ -266,18 +266,18 @@ impl<'s, 't> Builder<'s, 't> {
     fn key(&mut self, key: Value, at: Position, seen: &mut HashMap<String, Position>) -> Option<String> {
         let (text, problem) = match key {
             Value::Scalar(Scalar { text, quoted: false }) if text == "<<" => {
-                let problem = self.source.error(&diagnostic::KEY_SHAPE, at, "merge keys are not read");
+                let problem = self.source.finding(&diagnostic::KEY_SHAPE, at, "merge keys are not read");
                 (None, problem.with_help("write the fields out"))
             }
             Value::Scalar(Scalar { text, .. }) => match seen.insert(text.clone(), at) {
                 Some(first) => {
                     let message = format!("`{text}` appears twice; first at {first}");
-                    (Some(text), self.source.error(&diagnostic::DUPLICATE_KEY, at, message))
+                    (Some(text), self.source.finding(&diagnostic::DUPLICATE_KEY, at, message))
                 }
                 None => return Some(text),
             },
             Value::List(_) | Value::Map(_) => {
-                (None, self.source.error(&diagnostic::KEY_SHAPE, at, "a list or map cannot be a key"))
+                (None, self.source.finding(&diagnostic::KEY_SHAPE, at, "a list or map cannot be a key"))
             }
         };
         self.progress.problems.push(problem);
@@ -337,7 +337,7 @@ impl<'s, 't> Builder<'s, 't> {
     /// Reports a problem after which the rest of the document cannot be read. Only the first is reported.
     fn stop(&mut self, code: &'static Code, at: Position, message: impl Into<String>) {
         if !std::mem::replace(&mut self.stopped, true) {
-            self.progress.problems.push(self.source.error(code, at, message));
+            self.progress.problems.push(self.source.finding(code, at, message));
         }
     }
 

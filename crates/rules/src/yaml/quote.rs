@@ -1,4 +1,4 @@
-//! Texts as JSON strings.
+//! Texts, lists and maps as JSON.
 
 /// `text` as a JSON string.
 pub(crate) fn quote(text: &str) -> String {
@@ -14,4 +14,19 @@ pub(crate) fn write_quoted(json: &mut String, text: &str) {
     } else {
         json.extend(["\"", text, "\""]);
     }
+}
+
+/// Appends `items` between the two `brackets`, each as `write` appends it.
+pub(crate) fn write_items<T>(
+    json: &mut String,
+    brackets: [char; 2],
+    items: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    json.push(brackets[0]);
+    for (index, item) in items.into_iter().enumerate() {
+        json.push_str(if index > 0 { "," } else { "" });
+        write(json, item);
+    }
+    json.push(brackets[1]);
 }

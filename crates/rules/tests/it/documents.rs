@@ -316,7 +316,7 @@ fn codes_are_unique_and_explained() {
     for pair in CODES.windows(2) {
         assert!(pair[0].id < pair[1].id);
     }
-    assert!(CODES.iter().all(|code| code.id.len() == 7 && code.explanation.ends_with('.')));
+    assert!(CODES.iter().all(|code| code.id.len() == 7 && code.explanation().ends_with('.')));
 }
 
 #[test]

@@ -9,10 +9,10 @@ fn the_defaults_apply_without_settings() {
     let without = rules("");
     for rules in [&without, &rules(&settings("{}"))] {
         let settings = rules.settings();
-        assert_eq!(settings.mode(), Mode::On);
-        assert!(settings.exemptions().is_empty());
-        assert!(!settings.injects_own_namespace() && !settings.success_events());
-        assert!(!settings.allows_required_everywhere());
+        assert_eq!(settings.mode, Mode::On);
+        assert!(settings.exemptions.is_empty());
+        assert!(!settings.own_namespace && !settings.success_events);
+        assert!(!settings.required_everywhere);
     }
 }
 
@@ -24,16 +24,16 @@ fn every_field_is_read() {
     );
     let rules = rules(&text);
     let settings = rules.settings();
-    assert_eq!(settings.mode(), Mode::Off);
-    assert!(settings.injects_own_namespace());
-    assert!(settings.success_events() && settings.allows_required_everywhere());
-    let exemption = &settings.exemptions()[0];
-    assert_eq!(exemption.namespace_selector().to_string(), "kubernetes.io/metadata.name=a, b=c");
+    assert_eq!(settings.mode, Mode::Off);
+    assert!(settings.own_namespace);
+    assert!(settings.success_events && settings.required_everywhere);
+    let exemption = &settings.exemptions[0];
+    assert_eq!(exemption.namespaces.to_string(), "kubernetes.io/metadata.name=a, b=c");
     assert_eq!(
-        (exemption.object_selector().to_string(), exemption.users()),
+        (exemption.objects.to_string(), &*exemption.users),
         ("d=e".to_owned(), &["f:*".to_owned()][..])
     );
-    assert_eq!((exemption.reason(), exemption.source(), exemption.position().line), ("g", "rules.yaml", 5));
+    assert_eq!((&*exemption.reason, &*exemption.source, exemption.at.line), ("g", "rules.yaml", 5));
 }
 
 #[test]

@@ -68,11 +68,7 @@ async fn answer(
 async fn settled(configuration: &Configuration) -> Result<(), String> {
     tokio::time::sleep(Duration::from_secs(30)).await;
     let current = configuration.current();
-    assert!(
-        current.rules().settings().namespaced_injections().is_some(),
-        "{current} {:?}",
-        configuration.ready()
-    );
+    assert!(current.rules().settings().namespaced.is_some(), "{current} {:?}", configuration.ready());
     configuration.ready()
 }
 
