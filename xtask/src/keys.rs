@@ -2,7 +2,6 @@
 
 mod openapi;
 mod rust;
-mod types;
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,6 @@ use anyhow::{Context, bail};
 use crate::metadata::Metadata;
 use crate::{cargo, controlplane, files};
 use openapi::Documents;
-use types::Types;
 
 const TABLE: &str = "crates/admission/src/keys/table.rs";
 
@@ -38,7 +36,7 @@ fn table(folder: Option<&Path>) -> anyhow::Result<String> {
         Some(folder) => Documents::read(folder)?,
         None => Documents::read(&read_from_the_server()?)?,
     };
-    Ok(rust::render(&documents.version, &Types::reachable(&documents)?))
+    rust::render(&documents)
 }
 
 fn read_from_the_server() -> anyhow::Result<PathBuf> {

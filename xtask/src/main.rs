@@ -85,7 +85,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Session) => session::run(),
         Some(Task::Watching { arguments }) => watching::run(arguments),
         Some(Task::Skew { revision }) => skew::run(revision.as_deref()),
-        Some(Task::Mutants { krate, known, arguments }) => return mutants::run(*krate, *known, arguments),
+        Some(Task::Mutants { krate, known, arguments }) => return mutants::run(krate, *known, arguments),
         Some(Task::Advisories) => advisories::run(),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Api { check }) => api::run(*check),
@@ -196,9 +196,9 @@ enum Task {
     },
     /// Change the code of a pure crate in one place after the other, and list the changes that no test detects (needs cargo-mutants)
     Mutants {
-        /// The crate
-        #[arg(value_enum, value_name = "CRATE")]
-        krate: mutants::PureCrate,
+        /// The crate; of `rules`, only `select`, `merge` and `evaluate`
+        #[arg(value_parser = mutants::CRATES, value_name = "CRATE")]
+        krate: String,
         /// How many survivors are known to make no difference; has to come first
         #[arg(long, value_name = "N", default_value_t = 0)]
         known: usize,

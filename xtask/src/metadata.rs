@@ -9,11 +9,14 @@ use serde_json::Value;
 use crate::cargo;
 
 /// The workspace, or the whole graph.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
     pub(crate) workspace_root: PathBuf,
     pub(crate) target_directory: PathBuf,
+    /// `[workspace.metadata]`.
+    #[serde(default)]
+    pub(crate) metadata: Value,
 }
 
 /// One package.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::binary_build::{self, Build};
 use crate::cargo;
@@ -16,6 +16,8 @@ use crate::metadata::Metadata;
 
 /// The name of the crates.
 const NAME: &str = "shop-hooks";
+/// The kinds of webhooks, by the flags of `vestibule new`.
+const KINDS: [&str; 4] = ["mutating", "validating", "conversion", "operator"];
 /// The commands that run in each crate. The tests on an API server have to run too.
 const COMMANDS: [&[&str]; 3] = [
     &["fmt", "--check"],
@@ -27,35 +29,24 @@ const COMMANDS: [&[&str]; 3] = [
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
     /// Only these kinds
-    #[arg(value_enum, value_name = "KIND")]
-    kinds: Vec<Kind>,
+    #[arg(value_parser = KINDS, default_values = KINDS, hide_default_value = true, value_name = "KIND")]
+    kinds: Vec<String>,
     /// A finished binary of `vestibule` instead of a build
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }
 
-/// A kind of webhook, by the flag of `vestibule new`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
-    Mutating,
-    Validating,
-    Conversion,
-    Operator,
-}
-
 /// Writes, builds and tests the crates.
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let binary = binary_build::find(arguments.binary.as_deref(), Build::Debug)?;
-    let kinds = if arguments.kinds.is_empty() { Kind::value_variants() } else { &arguments.kinds };
     // Kept for the next run. The crates share their dependencies.
     let target = Metadata::of_workspace()?.target_directory.join("templates");
     // Outside the checkout: Cargo would take the crates for parts of its workspace.
     let folder = tempfile::tempdir()?;
-    for kind in kinds {
-        let name = kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    for name in &arguments.kinds {
         println!("\n== {name}");
-        let parent = folder.path().join(&name);
-        write(&binary, &name, &parent)?;
+        let parent = folder.path().join(name);
+        write(&binary, name, &parent)?;
         let package = parent.join(NAME);
         for command in COMMANDS {
             let mut command = cargo::command(command);
@@ -65,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
                 .with_context(|| format!("the crate of `vestibule new --{name}`"))?;
         }
     }
-    println!("\n{} crates: formatted, tested on a real API server, manifests printed", kinds.len());
+    println!("\n{} crates: formatted, tested on a real API server, manifests printed", arguments.kinds.len());
     Ok(())
 }
 

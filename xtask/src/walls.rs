@@ -1,6 +1,6 @@
 //! Checks the boundaries between crates: which crates each crate may depend on.
 //!
-//! Direct dependencies are read from `cargo metadata`, indirect ones from `cargo tree`. The table is in `crates.rs`.
+//! Direct dependencies are read from `cargo metadata`, indirect ones from `cargo tree`. The table is in the workspace's `Cargo.toml`.
 
 mod crates;
 #[cfg(test)]
@@ -13,23 +13,24 @@ use anyhow::bail;
 
 use crate::cargo;
 use crate::metadata::{Dependency, Kind, Metadata, Package};
-use crates::{CRATES, Crate};
+use crates::Crate;
 
-const TABLE: &str = "xtask/src/walls/crates.rs";
+const TABLE: &str = "[workspace.metadata.walls] of Cargo.toml";
 
 /// Checks every boundary; prints a paragraph for each breach.
 pub(crate) fn run() -> anyhow::Result<()> {
     let metadata = Metadata::of_workspace()?;
-    let mut breaches = named(CRATES, &metadata);
-    breaches.extend(metadata.packages.iter().flat_map(|package| unused(CRATES, package)));
-    for krate in CRATES.iter().filter(|krate| !krate.never_reaches.is_empty()) {
+    let crates = crates::table(&metadata)?;
+    let mut breaches = named(&crates, &metadata);
+    breaches.extend(metadata.packages.iter().flat_map(|package| unused(&crates, package)));
+    for krate in crates.iter().filter(|krate| !krate.never_reaches.is_empty()) {
         breaches.extend(reached(krate, &tree(krate)?));
     }
     for breach in &breaches {
         eprintln!("\n{breach}");
     }
     match breaches.len() {
-        0 => println!("walls: {} crates, no boundary is crossed", CRATES.len()),
+        0 => println!("walls: {} crates, no boundary is crossed", crates.len()),
         1 => bail!("1 boundary is crossed"),
         count => bail!("{count} boundaries are crossed"),
     }
@@ -38,7 +39,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
 
 /// The dependency tree with all features, for all platforms: a boundary holds for every build.
 fn tree(krate: &Crate) -> anyhow::Result<String> {
-    let package = krate.package;
+    let package = &krate.package;
     cargo::read(&[
         "tree",
         "--quiet",
@@ -67,7 +68,7 @@ fn unused(crates: &[Crate], package: &Package) -> Vec<String> {
         built.any(|one| one.name == foreign)
     };
     let unused =
-        krate.external.iter().chain(krate.external_behind_a_feature).filter(|foreign| !names(foreign));
+        krate.external.iter().chain(&krate.external_behind_a_feature).filter(|foreign| !names(foreign));
     unused
         .map(|foreign| {
             format!(
@@ -108,7 +109,7 @@ fn named_by(crates: &[Crate], package: &Package, folder: &Path) -> Vec<String> {
 
 fn breach(crates: &[Crate], krate: &Crate, dependency: &Dependency) -> Option<String> {
     match crate_of(crates, dependency) {
-        Some(other) => breach_of_use(krate, dependency, other.name),
+        Some(other) => breach_of_use(krate, dependency, other),
         None => breach_of_external(crates, krate, dependency),
     }
 }
@@ -117,15 +118,15 @@ fn crate_of<'c>(crates: &'c [Crate], dependency: &Dependency) -> Option<&'c Crat
     dependency.path.as_ref().and_then(|_| crates.iter().find(|krate| krate.package == dependency.name))
 }
 
-fn breach_of_use(krate: &Crate, dependency: &Dependency, other: &str) -> Option<String> {
+fn breach_of_use(krate: &Crate, dependency: &Dependency, other: &Crate) -> Option<String> {
     let test = dependency.kind == Some(Kind::Dev);
-    let allowed = krate.uses.contains(&other) || (test && krate.tests_with.contains(&other));
+    let allowed = krate.uses.contains(&other.name) || (test && krate.tests_with.contains(&other.name));
     if allowed {
         return None;
     }
-    let Crate { name, because, .. } = krate;
+    let (Crate { name, because, .. }, other) = (krate, &other.name);
     let how = if test { "uses, in its tests," } else { "uses" };
-    let instead = if krate.tests_with.contains(&other) {
+    let instead = if krate.tests_with.contains(other) {
         format!("Instead, name it under [dev-dependencies]: `{name}` may use `{other}` in its tests only.")
     } else {
         format!(
@@ -136,22 +137,25 @@ fn breach_of_use(krate: &Crate, dependency: &Dependency, other: &str) -> Option<
     Some(format!(
         "The crate `{name}` {how} the crate `{other}` (crates/{name}/Cargo.toml), which is not allowed: `{name}` may use \
          {}. This boundary exists because {because}. {instead}",
-        list(krate.uses),
+        list(&krate.uses),
     ))
 }
 
 fn breach_of_external(crates: &[Crate], krate: &Crate, dependency: &Dependency) -> Option<String> {
-    let foreign = dependency.name.as_str();
-    let behind_a_feature = krate.external_behind_a_feature.contains(&foreign);
+    let foreign = &dependency.name;
+    let behind_a_feature = krate.external_behind_a_feature.contains(foreign);
     let allowed = dependency.kind == Some(Kind::Dev)
-        || krate.external.contains(&foreign)
+        || krate.external.contains(foreign)
         || (dependency.optional && behind_a_feature);
     if allowed {
         return None;
     }
     let Crate { name, because, .. } = krate;
-    let allowed_in: Vec<_> =
-        crates.iter().filter(|krate| krate.external.contains(&foreign)).map(|krate| krate.name).collect();
+    let allowed_in: Vec<_> = crates
+        .iter()
+        .filter(|krate| krate.external.contains(foreign))
+        .map(|krate| krate.name.clone())
+        .collect();
     let instead = if behind_a_feature {
         format!("Instead, make the dependency optional: `{foreign}` may come with a feature, never without.")
     } else if allowed_in.is_empty() {
@@ -166,19 +170,14 @@ fn breach_of_external(crates: &[Crate], krate: &Crate, dependency: &Dependency) 
         "The crate `{name}` uses the external crate `{foreign}` (crates/{name}/Cargo.toml), which is not allowed: `{name}` \
          may use {}. This boundary exists because {because}. {instead} If the boundary is wrong, change it in {TABLE} \
          and say why.",
-        list(krate.external),
+        list(&krate.external),
     ))
 }
 
 /// The breaches in the indirect dependencies of `krate`; `tree` is the output of `cargo tree --prefix=depth`.
 fn reached(krate: &Crate, tree: &str) -> Vec<String> {
     let paths = paths(tree);
-    let breaches = krate
-        .never_reaches
-        .iter()
-        .copied()
-        .flatten()
-        .filter_map(|foreign| paths.get(foreign).map(|path| (foreign, path)));
+    let breaches = krate.unreachable().filter_map(|foreign| Some((foreign, paths.get(foreign)?)));
     breaches
         .map(|(foreign, path)| {
             format!(
@@ -211,7 +210,7 @@ fn paths(tree: &str) -> BTreeMap<&str, Vec<&str>> {
     paths
 }
 
-fn list(names: &[&str]) -> String {
+fn list(names: &[String]) -> String {
     match names {
         [] => "no other crate".to_owned(),
         names => names.join(", "),

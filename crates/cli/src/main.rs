@@ -37,7 +37,9 @@ mod workload;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vestibule_command::{CertsArguments, CommandError, LogLevelArguments, print, say};
+use vestibule_command::{
+    CertsArguments, CommandError, InstallArguments, LogLevelArguments, UninstallArguments, print, say,
+};
 use vestibule_rules::Diagnostic;
 
 /// jemalloc returns the memory of a burst of requests to the system; glibc keeps it. It does not build for Windows.
@@ -64,11 +66,29 @@ enum Command {
     Test(golden::Arguments),
     Serve(Box<serve::Arguments>),
     Manifests(Box<manifests::Arguments>),
-    Install(install::Install),
-    Uninstall(install::Uninstall),
+    /// Installs the injector on a cluster, or upgrades it: applies its objects, and waits until the API server calls it.
+    ///
+    /// Nothing is changed if the API server would refuse an object, such as for a missing right. For other settings there are
+    /// `vestibule manifests`, deploy/install.yaml, and a Helm chart in deploy/helm.
+    #[command(after_help = "Examples:
+  vestibule install --dry-run
+  vestibule install --image registry.example.com/vestibule:0.1.0
+  kubectl apply -f rule.yaml")]
+    Install(InstallArguments),
+    /// Removes the injector from a cluster. Rules and the namespace stay, unless --all is given.
+    #[command(after_help = "Examples:
+  vestibule uninstall --dry-run
+  vestibule uninstall --all")]
+    Uninstall(UninstallArguments),
     Certs(CertsArguments),
     Loglevel(LogLevelArguments),
-    Schema(shell::SchemaArguments),
+    /// Prints the JSON Schema of rules, for editors: made from the definition that the reader uses.
+    #[command(after_help = "Example:
+  vestibule schema > rules.schema.json
+
+An editor with the YAML language server takes it from the first line of a file of rules:
+  # yaml-language-server: $schema=rules.schema.json")]
+    Schema,
     Completions(shell::CompletionsArguments),
     Man(shell::ManArguments),
     Version(version::Arguments),
@@ -92,11 +112,11 @@ fn main() -> ExitCode {
         Command::Test(arguments) => golden::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
-        Command::Install(arguments) => arguments.run(),
-        Command::Uninstall(arguments) => arguments.run(),
+        Command::Install(arguments) => install::install(&arguments),
+        Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Certs(arguments) => block_on(arguments.run()),
         Command::Loglevel(arguments) => block_on(arguments.run(vestibule_injector::NAME)),
-        Command::Schema(_) => shell::schema(),
+        Command::Schema => shell::schema(),
         Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
         Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
         Command::Version(arguments) => version::run(&arguments),

@@ -32,15 +32,6 @@ pub(crate) struct ManArguments {
     dir: PathBuf,
 }
 
-/// Prints the JSON Schema of rules, for editors: made from the definition that the reader uses.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Example:
-  vestibule schema > rules.schema.json
-
-An editor with the YAML language server takes it from the first line of a file of rules:
-  # yaml-language-server: $schema=rules.schema.json")]
-pub(crate) struct SchemaArguments {}
-
 pub(crate) fn schema() -> Result<ExitCode, Failure> {
     print(&vestibule_rules::schema::json(vestibule::admission::keys::schema("", "v1", "Pod")))?;
     Ok(ExitCode::SUCCESS)

@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 use vestibule_identity::NamespacedName;
 
 use self::ring_command::RingCommand;
+use self::rotate::RequestArguments;
 use super::{CommandError, print};
 use vestibule::tooling::is_dns_subdomain;
 
@@ -33,8 +34,23 @@ enum Command {
     New(new::Arguments),
     Check(check::Arguments),
     Show(show::Arguments),
-    Rotate(rotate::RotateArguments),
-    Revoke(rotate::RevokeArguments),
+    /// Asks for a rotation: the next CA signs from now on, and one after it is made. No call fails meanwhile.
+    ///
+    /// Any replica does it, once every API server knows the next CA: at once if it was published long ago (`hold`, a day
+    /// unless set otherwise), else as soon as that has passed.
+    #[command(after_help = "Examples:
+  vestibule certs rotate --service demo/hooks
+  vestibule certs rotate --secret demo/hooks-ring --yes --wait")]
+    Rotate(RequestArguments),
+    /// Asks for a revocation, for keys that were lost or stolen: new CAs are made at once,
+    /// and the present CAs are removed when they are replaced.
+    ///
+    /// It takes about `hold_cold` and two minutes more. API servers that learn late refuse the webhook's new certificate
+    /// until they know the new CA; with `failurePolicy: Fail` their requests fail for that long.
+    #[command(after_help = "Examples:
+  vestibule certs revoke --service demo/hooks
+  vestibule certs revoke --secret demo/hooks-ring --yes --wait")]
+    Revoke(RequestArguments),
 }
 
 impl CertsArguments {
@@ -48,8 +64,8 @@ impl CertsArguments {
             Command::New(arguments) => arguments.run(),
             Command::Check(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run().await,
-            Command::Rotate(arguments) => arguments.request.run(RingCommand::Rotate).await,
-            Command::Revoke(arguments) => arguments.request.run(RingCommand::Revoke).await,
+            Command::Rotate(arguments) => arguments.run(RingCommand::Rotate).await,
+            Command::Revoke(arguments) => arguments.run(RingCommand::Revoke).await,
         }
     }
 }

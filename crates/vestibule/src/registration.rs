@@ -129,7 +129,7 @@ impl HookEntry {
             match_policy: same.match_policy,
             namespace_selector: same.namespace_selector,
             object_selector: same.object_selector,
-            reinvocation_policy: Some(self.on.reinvocation.unwrap_or_default().as_str().to_owned()),
+            reinvocation_policy: Some(self.on.reinvocation.unwrap_or_default().to_string()),
             rules: same.rules,
             side_effects: same.side_effects,
             timeout_seconds: same.timeout_seconds,
@@ -149,11 +149,11 @@ impl HookEntry {
             failure_policy: Some(self.failure_policy().as_str().to_owned()),
             match_conditions: Some(self.on.match_conditions.clone())
                 .filter(|conditions| !conditions.is_empty()),
-            match_policy: Some(self.on.match_policy.as_str().to_owned()),
+            match_policy: Some(self.on.match_policy.to_string()),
             namespace_selector: Some(self.namespace_selector(target.own_namespace())),
             object_selector: Some(self.on.objects.clone()),
             rules: Some(self.rules()),
-            side_effects: self.on.side_effects.as_str().to_owned(),
+            side_effects: self.on.side_effects.to_string(),
             timeout_seconds: Some(i32::from(self.on.timeout_seconds)),
         }
     }
@@ -183,7 +183,7 @@ impl HookEntry {
             api_versions: Some(vec![rule.version.clone()]),
             operations: Some(rule.operations.iter().map(ToString::to_string).collect()),
             resources: Some(vec![rule.resource.clone()]),
-            scope: Some(rule.scope.as_str().to_owned()).filter(|scope| scope != "*"),
+            scope: Some(rule.scope.to_string()).filter(|scope| scope != "*"),
         };
         self.on.rules.iter().map(rule).collect()
     }

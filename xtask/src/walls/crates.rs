@@ -1,311 +1,64 @@
-//! The table of crate boundaries. ARCHITECTURE.md explains the boundaries; this table is what is checked.
+//! The table of crate boundaries, `workspace.metadata.walls` of the manifest. ARCHITECTURE.md explains the boundaries; this table is
+//! what is checked.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::metadata::Metadata;
 
 /// One crate of the workspace and its allowed dependencies.
+#[derive(Clone, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Crate {
     /// The folder below `crates/`, which is also the short name.
-    pub(super) name: &'static str,
-    pub(super) package: &'static str,
+    #[serde(skip)]
+    pub(super) name: String,
+    #[serde(skip)]
+    pub(super) package: String,
     /// Crates of the workspace that it may depend on.
-    pub(super) uses: &'static [&'static str],
+    #[serde(default)]
+    pub(super) uses: Vec<String>,
     /// Crates of the workspace that only its tests may use.
-    pub(super) tests_with: &'static [&'static str],
+    #[serde(default)]
+    pub(super) tests_with: Vec<String>,
     /// External crates in `[dependencies]` and `[build-dependencies]`.
-    pub(super) external: &'static [&'static str],
+    #[serde(default)]
+    pub(super) external: Vec<String>,
     /// External crates that it may use as optional dependencies only.
-    pub(super) external_behind_a_feature: &'static [&'static str],
-    /// External crates that it must not depend on, also not through other crates.
-    pub(super) never_reaches: &'static [&'static [&'static str]],
+    #[serde(default)]
+    pub(super) external_behind_a_feature: Vec<String>,
+    /// External crates, or groups of them, that it must not depend on, also not through other crates.
+    #[serde(default)]
+    pub(super) never_reaches: Vec<String>,
     /// The reason of the boundary: ends the sentence "This boundary exists because ...".
-    pub(super) because: &'static str,
+    pub(super) because: String,
 }
 
-const SERVING: &[&str] = &["tokio", "hyper", "hyper-util", "rustls", "tokio-rustls"];
-const CLIENT: &[&str] = &["kube", "kube-client", "kube-core", "kube-runtime"];
-/// The types of Kubernetes objects, without a client.
-const TYPES: &[&str] = &["k8s-openapi"];
-
-/// All crates, each below the crates that depend on it.
-pub(super) const CRATES: &[Crate] = &[
-    Crate {
-        name: "patch",
-        package: "vestibule-patch",
-        uses: &[],
-        tests_with: &[],
-        external: &["ecow", "serde", "serde_json", "smallvec", "thiserror", "wide"],
-        external_behind_a_feature: &[],
-        never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "patch only compares JSON documents: any program can use it, and its properties are tested in milliseconds",
-    },
-    Crate {
-        name: "admission",
-        package: "vestibule-admission",
-        uses: &["patch"],
-        tests_with: &[],
-        external: &["base64", "futures-util", "serde", "serde_json", "thiserror"],
-        external_behind_a_feature: &[],
-        never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "admission turns bytes into bytes, without sockets, clock or client, so every verdict can be tested as a value",
-    },
-    Crate {
-        name: "pki",
-        package: "vestibule-pki",
-        uses: &[],
-        tests_with: &[],
-        external: &[
-            "aws-lc-rs",
-            "rcgen",
-            "rustls-pki-types",
-            "rustls-webpki",
-            "serde",
-            "serde_json",
-            "thiserror",
-            "time",
-            "x509-cert",
-            "zeroize",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[SERVING, CLIENT, TYPES],
-        because: "pki decides about certificates as a pure function of facts and a given time; identity executes the decisions",
-    },
-    Crate {
-        name: "identity",
-        package: "vestibule-identity",
-        uses: &["pki"],
-        tests_with: &["testenv"],
-        external: &[
-            "arc-swap",
-            "futures-util",
-            "http",
-            "http-body-util",
-            "k8s-openapi",
-            "kube",
-            "rustix",
-            "rustls-pki-types",
-            "serde_json",
-            "thiserror",
-            "tokio",
-            "tracing",
-            "zeroize",
-        ],
-        external_behind_a_feature: &["rustls"],
-        never_reaches: &[],
-        because: "identity maintains certificates for any webhook, also without our server, so it must not know how requests are served",
-    },
-    Crate {
-        name: "server",
-        package: "vestibule-server",
-        uses: &["admission"],
-        tests_with: &["patch"],
-        external: &[
-            "arc-swap",
-            "bytes",
-            "http",
-            "http-body-util",
-            "hyper",
-            "hyper-util",
-            "jiff",
-            "rustls",
-            "rustls-pki-types",
-            "strum",
-            "thiserror",
-            "tokio",
-            "tokio-rustls",
-            "x509-cert",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[CLIENT, TYPES],
-        because: "server only serves requests: certificates and facts about the cluster are passed to it",
-    },
-    Crate {
-        name: "vestibule",
-        package: "vestibule",
-        uses: &["admission", "identity", "patch", "server"],
-        tests_with: &["caller"],
-        external: &[
-            "anyhow",
-            "arc-swap",
-            "futures-util",
-            "http",
-            "jsonwebtoken",
-            "k8s-openapi",
-            "kube",
-            "percent-encoding",
-            "prometheus-client",
-            "rustls-pki-types",
-            "serde",
-            "serde_json",
-            "thiserror",
-            "tokio",
-            "tower",
-            "tracing",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[&["clap", "opentelemetry", "tracing-subscriber"]],
-        because: "vestibule joins the lower crates for authors of webhooks: X.509, TLS and HTTP stay in identity and server, \
-                  flags and logs in command",
-    },
-    Crate {
-        name: "manifests",
-        package: "vestibule-manifests",
-        uses: &["vestibule"],
-        tests_with: &[],
-        external: &["k8s-openapi", "serde_json"],
-        external_behind_a_feature: &[],
-        never_reaches: &[&["clap"]],
-        because: "manifests is a function of an app and its installation: no flags, files or cluster, so that any test can \
-                  install its result",
-    },
-    Crate {
-        name: "command",
-        package: "vestibule-command",
-        uses: &["admission", "identity", "manifests", "patch", "pki", "server", "vestibule"],
-        tests_with: &["testenv"],
-        external: &[
-            "anstream",
-            "anstyle",
-            "clap",
-            "http",
-            "jiff",
-            "k8s-openapi",
-            "kube",
-            "rustix",
-            "rustls",
-            "rustls-pki-types",
-            "serde-saphyr",
-            "serde_json",
-            "similar",
-            "thiserror",
-            "tokio",
-            "tracing",
-            "tracing-subscriber",
-            "zeroize",
-        ],
-        external_behind_a_feature: &[
-            "bytes",
-            "http-body-util",
-            "hyper-rustls",
-            "hyper-util",
-            "opentelemetry",
-            "opentelemetry-http",
-            "opentelemetry-otlp",
-            "opentelemetry_sdk",
-            "tracing-opentelemetry",
-        ],
-        never_reaches: &[],
-        because: "command is the process of a webhook: flags, log, spans and exit codes, for any app",
-    },
-    Crate {
-        name: "test",
-        package: "vestibule-test",
-        uses: &["admission", "caller", "command", "manifests", "server", "testenv", "vestibule"],
-        tests_with: &[],
-        external: &["clap", "k8s-openapi", "kube", "serde", "serde-saphyr", "serde_json", "tokio"],
-        external_behind_a_feature: &[],
-        never_reaches: &[],
-        because: "test is for the tests of webhook authors: it installs an app by its manifests and calls it as the API server does",
-    },
-    Crate {
-        name: "rules",
-        package: "vestibule-rules",
-        uses: &["patch"],
-        tests_with: &["admission"],
-        external: &[
-            "form_urlencoded",
-            "granit-parser",
-            "k8s-openapi",
-            "kube-cel",
-            "percent-encoding",
-            "regex",
-            "regex-automata",
-            "serde",
-            "serde_json",
-            "serde_path_to_error",
-            "sha2",
-            "strsim",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[SERVING, CLIENT],
-        because: "rules turns rule documents and a pod into a decision without any I/O, so the result is the same on a laptop and in a cluster",
-    },
-    Crate {
-        name: "injector",
-        package: "vestibule-injector",
-        uses: &["rules", "vestibule"],
-        tests_with: &["caller", "manifests", "testenv"],
-        external: &["k8s-openapi", "kube", "serde", "serde_json", "thiserror", "tokio", "tracing"],
-        external_behind_a_feature: &[],
-        never_reaches: &[&["clap"]],
-        because: "injector applies rules on a cluster as a user of the framework: flags belong to cli, merging to rules, TLS to server",
-    },
-    Crate {
-        name: "cli",
-        package: "vestibule-cli",
-        uses: &["caller", "command", "injector", "rules", "vestibule"],
-        tests_with: &["testenv"],
-        external: &[
-            "anyhow",
-            "clap",
-            "clap_complete",
-            "clap_mangen",
-            "k8s-openapi",
-            "serde_json",
-            "tikv-jemallocator",
-            "tokio",
-            "tracing",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[],
-        because: "cli is flags, output and exit codes; decisions belong to the other crates",
-    },
-    Crate {
-        name: "caller",
-        package: "vestibule-caller",
-        uses: &[],
-        tests_with: &[],
-        external: &[
-            "base64",
-            "bytes",
-            "http",
-            "http-body-util",
-            "hyper",
-            "hyper-util",
-            "json-patch",
-            "rustls",
-            "rustls-pki-types",
-            "serde",
-            "serde-saphyr",
-            "serde_json",
-            "thiserror",
-            "tokio",
-            "tokio-rustls",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[CLIENT, TYPES],
-        because: "caller checks our answers as the API server would; code shared with the checked crates would hide their mistakes",
-    },
-    Crate {
-        name: "testenv",
-        package: "vestibule-testenv",
-        uses: &[],
-        tests_with: &[],
-        external: &[
-            "bytes",
-            "http-body-util",
-            "hyper",
-            "hyper-util",
-            "k8s-openapi",
-            "kube",
-            "rcgen",
-            "rustls",
-            "rustls-pki-types",
-            "serde_json",
-            "tempfile",
-            "thiserror",
-            "tokio",
-            "tokio-rustls",
-        ],
-        external_behind_a_feature: &[],
-        never_reaches: &[],
-        because: "testenv serves the tests of any webhook, also without Vestibule",
-    },
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("serving", &["tokio", "hyper", "hyper-util", "rustls", "tokio-rustls"]),
+    ("client", &["kube", "kube-client", "kube-core", "kube-runtime"]),
+    ("types", &["k8s-openapi"]),
 ];
+
+/// All crates.
+pub(super) fn table(workspace: &Metadata) -> anyhow::Result<Vec<Crate>> {
+    let rows: BTreeMap<String, Crate> = serde_json::from_value(workspace.metadata["walls"].clone())
+        .context("the table of crate boundaries cannot be read")?;
+    let named = |(name, row): (String, Crate)| {
+        let package = if name == "vestibule" { name.clone() } else { format!("vestibule-{name}") };
+        Crate { name, package, ..row }
+    };
+    Ok(rows.into_iter().map(named).collect())
+}
+
+impl Crate {
+    /// The external crates that it must not depend on.
+    pub(super) fn unreachable(&self) -> impl Iterator<Item = &str> {
+        self.never_reaches.iter().flat_map(|name| {
+            let group = GROUPS.iter().find(|(group, _)| group == name).map(|(_, crates)| *crates);
+            group.map_or_else(|| vec![name.as_str()], <[_]>::to_vec)
+        })
+    }
+}

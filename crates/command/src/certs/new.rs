@@ -203,12 +203,7 @@ fn print_patch(pair: &Pair, registration: &RegistrationName, hooks: u16) -> Resu
     };
     let operations: Vec<_> =
         paths.into_iter().map(|path| json!({ "op": "add", "path": path, "value": bundle })).collect();
-    let resource = match registration.kind {
-        RegistrationKind::Mutating => "mutatingwebhookconfiguration",
-        RegistrationKind::Validating => "validatingwebhookconfiguration",
-        RegistrationKind::CustomResource => "customresourcedefinition",
-        _ => "apiservice",
-    };
+    let resource = registration.kind.resource().kind.to_lowercase();
     let name = &registration.name;
     say(format_args!("apply it: kubectl patch {resource} {name} --type=json --patch-file=FILE"));
     print(&format!("{}\n", json!(operations)))

@@ -13,33 +13,6 @@ use super::time::span;
 use crate::shell_quote::program;
 use crate::{CommandError, say};
 
-/// Asks for a rotation: the next CA signs from now on, and one after it is made. No call fails meanwhile.
-///
-/// Any replica does it, once every API server knows the next CA: at once if it was published long ago (`hold`, a day
-/// unless set otherwise), else as soon as that has passed.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  vestibule certs rotate --service demo/hooks
-  vestibule certs rotate --secret demo/hooks-ring --yes --wait")]
-pub(super) struct RotateArguments {
-    #[command(flatten)]
-    pub(super) request: RequestArguments,
-}
-
-/// Asks for a revocation, for keys that were lost or stolen: new CAs are made at once,
-/// and the present CAs are removed when they are replaced.
-///
-/// It takes about `hold_cold` and two minutes more. API servers that learn late refuse the webhook's new certificate
-/// until they know the new CA; with `failurePolicy: Fail` their requests fail for that long.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  vestibule certs revoke --service demo/hooks
-  vestibule certs revoke --secret demo/hooks-ring --yes --wait")]
-pub(super) struct RevokeArguments {
-    #[command(flatten)]
-    pub(super) request: RequestArguments,
-}
-
 #[derive(Args, Clone, Debug)]
 pub(super) struct RequestArguments {
     #[command(flatten)]

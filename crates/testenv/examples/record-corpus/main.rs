@@ -2,13 +2,12 @@
 //!
 //! `cargo run -p vestibule-testenv --example record-corpus [FOLDER]`; the default folder is `tests/corpus`.
 //!
-//! `calls.rs` lists the calls, `record.rs` makes them and writes the reviews, `normalize.rs` removes what differs from run to run.
+//! `calls.yaml` lists the calls, `record.rs` makes them and writes the reviews, `normalize.rs` removes what differs from run to run.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod calls;
 mod normalize;
-mod pods;
 mod record;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +35,8 @@ async fn main() -> ExitCode {
 async fn record(folder: &Path) -> Result<usize, Failure> {
     let environment = Environment::start().await?;
     let mut corpus = Corpus::start(&environment, folder).await?;
-    calls::make(&mut corpus).await?;
+    for call in calls::all()? {
+        corpus.make(&call).await?;
+    }
     corpus.finish().await
 }

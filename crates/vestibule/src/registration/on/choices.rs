@@ -1,5 +1,7 @@
 //! The options of a hook, with the values of the Kubernetes API.
 
+use strum::Display;
+
 /// The API server's reaction to a failed call: no answer, a fault of the handler, a missed deadline.
 ///
 /// There is no default. `Ignore` lets objects pass untouched; `Fail` stops writes of the whole cluster while the webhook is
@@ -24,7 +26,7 @@ pub enum FailurePolicy {
 }
 
 /// Whether a hook is called for objects that reach the API server in another version than the rules name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatchPolicy {
     /// Yes; the API server converts them to the version of the rules.
@@ -35,7 +37,7 @@ pub enum MatchPolicy {
 }
 
 /// Whether a mutating hook is called again when a later webhook changed the object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reinvocation {
     /// Yes. The handler should then find nothing left to change.
@@ -46,7 +48,7 @@ pub enum Reinvocation {
 }
 
 /// The side effects of a hook.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SideEffects {
     /// None.
@@ -57,11 +59,12 @@ pub enum SideEffects {
 }
 
 /// Whether a rule is for cluster-scoped or namespaced objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Display, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
     /// Both.
     #[default]
+    #[strum(to_string = "*")]
     Any,
     /// Cluster-scoped objects.
     Cluster,
@@ -75,43 +78,6 @@ impl FailurePolicy {
         match self {
             Self::Ignore => "Ignore",
             Self::Fail => "Fail",
-        }
-    }
-}
-
-impl MatchPolicy {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Equivalent => "Equivalent",
-            Self::Exact => "Exact",
-        }
-    }
-}
-
-impl Reinvocation {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::IfNeeded => "IfNeeded",
-            Self::Never => "Never",
-        }
-    }
-}
-
-impl SideEffects {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::NoneOnDryRun => "NoneOnDryRun",
-        }
-    }
-}
-
-impl Scope {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Any => "*",
-            Self::Cluster => "Cluster",
-            Self::Namespaced => "Namespaced",
         }
     }
 }
