@@ -117,7 +117,7 @@ impl<'a> Document<'a> {
         Outline::new(self.text, self.index.clone())
     }
 
-    /// The outline for `copy`, with which [`View::resume`] reads it; [`None`] if it is no copy of the text.
+    /// The outline for `copy`, with which [`View::resume`](crate::View::resume) reads it; [`None`] if it is no copy of the text.
     ///
     /// ```
     /// use vestibule_patch::{Document, View};
