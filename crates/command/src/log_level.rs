@@ -17,6 +17,7 @@ use vestibule_identity::with_causes;
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
 use super::{CommandError, print, say};
+use crate::install::NOT_AN_API_SERVER;
 use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
 /// The field manager of the changes.
@@ -188,6 +189,7 @@ impl LevelConfigMap<'_> {
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
                 status.message, self.connection.namespace
             )),
+            kube::Error::SerdeError(_) => CommandError::running(NOT_AN_API_SERVER),
             other => {
                 let why = with_causes(&other);
                 self.connection.unreachable(format_args!("the cluster does not answer: {why}"))

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use crate::document::{Member, Node};
+use crate::grammar::trimmed;
 use crate::index::Span;
 use crate::pointer::index;
 use crate::text::{Text, Values};
@@ -82,8 +83,9 @@ impl<'d> View<'d> {
     }
 
     /// A view of a text that was read before: containers are skipped without reading them. [`None`] if `outline` is of another
-    /// text.
+    /// text, as for [`Document::resume`].
     pub fn resume(text: &'d str, outline: &'d Outline) -> Option<Self> {
+        let text = trimmed(text);
         let spans = outline.of(text)?.spans_of_part();
         Some(Self(Place::Text(Text { written: text, spans })))
     }

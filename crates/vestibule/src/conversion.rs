@@ -14,6 +14,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::core::crd::v1::CustomResourceExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use vestibule_admission::{ConversionHook, Converter};
 
 use definition::Definition;
@@ -155,7 +156,7 @@ impl<H: Version> ConversionBuilder<H> {
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> Self {
         let version = S::api_version(&()).into_owned();
-        if self.versions.add(version.clone(), requires_spec::<S>(), to_hub, from_hub) {
+        if self.versions.add(version.clone(), beside_spec::<S>(), to_hub, from_hub) {
             self.definition.add::<S>();
         } else {
             self.definition.problem(format!("{version} is converted twice; leave one of them out"));
@@ -191,8 +192,11 @@ impl<H: Version> From<ConversionBuilder<H>> for Conversion {
     }
 }
 
-/// Whether the schema of this version requires a spec.
-fn requires_spec<S: Version>() -> bool {
-    let schemas = S::crd().spec.versions.into_iter().filter_map(|version| version.schema?.open_api_v3_schema);
-    schemas.flat_map(|schema| schema.required.unwrap_or_default()).any(|name| name == "spec")
+/// The schemas of the members beside the spec, if the schema of this version requires a spec.
+fn beside_spec<S: Version>() -> Option<Value> {
+    let version = S::crd().spec.versions.into_iter().next()?;
+    let mut schema = version.schema?.open_api_v3_schema?;
+    schema.required.as_ref()?.iter().find(|name| *name == "spec")?;
+    schema.properties.as_mut()?.remove("spec");
+    serde_json::to_value(schema.properties).ok()
 }

@@ -10,6 +10,9 @@ use vestibule_identity::with_causes;
 
 use crate::CommandError;
 
+pub(crate) const NOT_AN_API_SERVER: &str =
+    "the answer is not that of an API server; is another server or a proxy at this address?";
+
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
 /// The label of every manifest, with the name of its installation.
@@ -27,9 +30,7 @@ pub(super) async fn answered<T>(
         Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
         // The answer is JSON without a status code, as some proxies send it, or an object of another shape. The message does not quote
         // the answer, which may have parts of an object.
-        Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(
-            "the answer is not that of an API server; is another server or a proxy at this address?",
-        )),
+        Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(NOT_AN_API_SERVER)),
         Err(error) => {
             let why = with_causes(&error);
             Err(CommandError::unreachable(format_args!("the API server does not answer: {why}")))

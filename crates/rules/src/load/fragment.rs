@@ -18,6 +18,7 @@ use crate::format::{self, Collection, Table};
 use crate::key;
 use crate::overlay::{Member, Overlay};
 use crate::pod;
+use crate::rule::OnConflict;
 use crate::syntax;
 use crate::yaml::{Entry, Node, Value};
 
@@ -43,10 +44,11 @@ impl Reader {
         what: &str,
         schema: Schema<'_>,
         ours: &Table,
+        on_conflict: OnConflict,
     ) -> Option<Overlay> {
         let object = self.nested_object(node, what, schema, Some(ours))?;
         self.check_types(node, what, &object);
-        self.check_relations(node, what, &object);
+        self.check_relations(node, what, &object, on_conflict);
         Some(object)
     }
 

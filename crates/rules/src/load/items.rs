@@ -96,7 +96,7 @@ impl Reader {
             self.check_values(node, ours);
             let on_conflict = self.read_on_conflict(node).unwrap_or(on_conflict);
             let read = |reader: &mut Self| {
-                let mut overlay = reader.object(node, field, schema.item(), ours)?;
+                let mut overlay = reader.object(node, field, schema.item(), ours, on_conflict)?;
                 reader.computed_keys(&mut overlay, field, schema.list());
                 reader.item_values(field, &overlay, node.at());
                 Some(overlay)

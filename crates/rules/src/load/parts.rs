@@ -109,7 +109,7 @@ impl Reader {
         }
         let members = Overlay::Map(members);
         self.check_types(node, whole.what, &members);
-        self.check_relations(node, whole.what, &members);
+        self.check_relations(node, whole.what, &members, whole.on_conflict);
         parts
     }
 
@@ -212,7 +212,7 @@ fn is_part_of_pod_spec(name: &str) -> bool {
 }
 
 /// For each of `some` the matching one of `all`. Both have the order of the document, so each is visited once.
-fn paired_in_order<'a, A, B>(
+pub(super) fn paired_in_order<'a, A, B>(
     all: &'a [A],
     some: &[B],
     mut same: impl FnMut(&A, &B) -> bool,
@@ -221,7 +221,7 @@ fn paired_in_order<'a, A, B>(
     some.iter().map(|one| rest.by_ref().find(|other| same(other, one))).collect()
 }
 
-fn names(entry: &Entry, member: &Member) -> bool {
+pub(super) fn names(entry: &Entry, member: &Member) -> bool {
     entry.key == member.name
 }
 

@@ -22,6 +22,8 @@ fn parts_that_are_completed_are_not_refused() {
     for lines in [
         "onConflict: override\ncontainerPatches: [{select: {all: true}, livenessProbe: {httpGet: {path: /}}}]",
         "onConflict: override\ncontainerPatches: [{select: {all: true}, volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled}]}]",
+        "onConflict: override\nvolumes: [{name: v, secret: {optional: true}}]\nsidecars: [{name: s, image: i, mode: regular, readinessProbe: {httpGet: {path: /}}, volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled}]}]",
+        "pod: {spec: {tolerations: [{key: a, operator: Exists, value: {$cel: \"object.metadata.?labels.x.orValue('')\"}}]}}",
         "sidecars: [{name: s, image: i, imagePullPolicy: {$cel: object.spec.nodeName}}]",
         "sidecars: [{name: s, image: i, readinessProbe: {$cel: object.spec.containers[0].readinessProbe}}]",
         "pod: {spec: {tolerations: [{key: a, operator: {$cel: object.spec.nodeName}, value: b}]}}",

@@ -160,6 +160,25 @@ fn the_remainder_of_a_server_side_apply_keeps_its_members() {
 }
 
 #[test]
+fn a_remainder_keeps_its_status_only_between_versions_with_the_same_status() {
+    let mut versions = Versions::<v2::Link>::new();
+    for (version, status) in [("v1", "phase"), ("v2", "state"), ("v3", "state")] {
+        let beside_spec = Some(json!({ "status": status }));
+        let same = Ok::<v2::Link, Infallible>;
+        assert!(versions.add(format!("example.com/{version}"), beside_spec, same, same));
+    }
+    let convert = |object: Value, desired: &str| {
+        versions.convert(&RawValue::from_string(object.to_string()).unwrap(), desired).is_ok()
+    };
+    let of = |version: &str| json!({ "apiVersion": version, "kind": "Link", "metadata": { "name": "a" } });
+    let mut with_status = of("example.com/v2");
+    with_status["status"] = json!({ "state": "Ready" });
+    assert!(convert(with_status.clone(), "example.com/v3"));
+    assert!(!convert(with_status, "example.com/v1"));
+    assert!(convert(of("example.com/v2"), "example.com/v1"));
+}
+
+#[test]
 fn members_that_no_type_knows_keep_their_paths() {
     let spec = json!({
         "hostPort": "a:1",

@@ -23,7 +23,8 @@ struct TypedVersion<H> {
     write: Box<Write<H>>,
     /// The members of the text that this version knows; [`None`] if the text does not fit its type.
     known: fn(&str) -> Option<String>,
-    requires_spec: bool,
+    /// See [`Versions::add`].
+    beside_spec: Option<Value>,
 }
 
 /// Returns the object as `H`, and the members of the text that this version knows.
@@ -35,11 +36,12 @@ impl<H> Versions<H> {
         Self(BTreeMap::new())
     }
 
-    /// Returns `false` if there is such a version already.
+    /// Returns `false` if there is such a version already. `beside_spec` has the schemas of the other members of an object whose spec
+    /// is required, and is [`None`] if it is not.
     pub(super) fn add<S, E, F>(
         &mut self,
         api_version: String,
-        requires_spec: bool,
+        beside_spec: Option<Value>,
         to_hub: impl Fn(S) -> Result<H, E> + Send + Sync + 'static,
         from_hub: impl Fn(H) -> Result<S, F> + Send + Sync + 'static,
     ) -> bool
@@ -57,7 +59,7 @@ impl<H> Versions<H> {
             }),
             write: Box::new(move |hub| encode(&from_hub(hub).map_err(refused)?)),
             known: |text| encode(&decode::<S>(text).ok()?).ok(),
-            requires_spec,
+            beside_spec,
         });
         true
     }
@@ -81,7 +83,7 @@ impl<H: 'static> Converter for Versions<H> {
             // Server-side apply asks for the fields that remain without those of a manager which applies another version than
             // before, and stores none of their values (`addBackOwnedItems` in structured-merge-diff). A failure would
             // refuse the apply.
-            Err(_) if from.requires_spec && View::of(object).get("spec").is_none() => {
+            Err(_) if from.has_same_remainder(to, View::of(object)) => {
                 return with_version(View::of(object), desired);
             }
             Err(why) => return Err(why),
@@ -94,6 +96,15 @@ impl<H: 'static> Converter for Versions<H> {
 }
 
 impl<H> TypedVersion<H> {
+    /// Whether `object` lacks the spec that this version requires, and its other members are the same in the other version.
+    fn has_same_remainder(&self, other: &Self, object: View<'_>) -> bool {
+        let only_metadata =
+            || object.entries().iter().all(|(name, _)| ["apiVersion", "kind", "metadata"].contains(&&**name));
+        self.beside_spec.is_some()
+            && object.get("spec").is_none()
+            && (self.beside_spec == other.beside_spec || only_metadata())
+    }
+
     /// A member that this version knows must come from the converter, not from the received object.
     fn sets_no_known_member(&self, whole: &str, converted: &str) -> bool {
         let Some(known) = (self.known)(whole) else { return false };

@@ -74,7 +74,7 @@ fn merge(onto: &mut Value, from: &Value) {
         (Value::Array(onto), Value::Array(items)) => {
             for item in items {
                 let key = if item["containerPort"].is_null() { "name" } else { "containerPort" };
-                onto.retain(|old| old[key] != item[key]);
+                onto.retain(|old| item[key].is_null() || old[key] != item[key]);
                 onto.push(item.clone());
             }
         }

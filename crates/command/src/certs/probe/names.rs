@@ -57,7 +57,7 @@ pub(super) fn legacy(common_name: &str) -> Refusal {
             "the certificate carries {common_name} as its common name only, and no subject alternative name"
         ),
         "common names count for nothing: make it with a subjectAltName (openssl: -addext subjectAltName=DNS:NAME; or \
-         `vestibule certs new`)",
+         `certs new`)",
         "x509: certificate relies on legacy Common Name field, use SANs instead",
     )
 }

@@ -173,7 +173,7 @@ impl Verification<'_> {
         let (cause, advice) = if which == AUTHORITY {
             (
                 "authority_expired",
-                "a new CA is needed, in the bundle first and then under the certificate; with a ring: `vestibule certs show`",
+                "a new CA is needed, in the bundle first and then under the certificate; with a ring: `certs show`",
             )
         } else {
             (

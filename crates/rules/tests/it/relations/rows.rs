@@ -13,7 +13,7 @@ const OF_SIDECARS: &[Row] = &[
     ("readinessProbe: {exec: {command: []}}", "`exec` needs `command`"),
     (
         "readinessProbe: {tcpSocket: {port: 80}, terminationGracePeriodSeconds: 3}",
-        "`readinessProbe` and `terminationGracePeriodSeconds`",
+        "`readinessProbe` cannot have `terminationGracePeriodSeconds`",
     ),
     ("livenessProbe: {grpc: {}}", "`grpc` needs `port`"),
     ("livenessProbe: {tcpSocket: {port: 80}, successThreshold: 2}", "`successThreshold`"),
@@ -56,8 +56,9 @@ const OF_VOLUMES: &[Row] = &[
     ("nfs: {server: a}", "`nfs` needs `path`"),
     ("nfs: {path: /a}", "`nfs` needs `server`"),
     ("projected: {sources: [{serviceAccountToken: {audience: a}}]}", "`serviceAccountToken` needs `path`"),
-    ("projected: {sources: [{secret: {optional: true}}]}", "`secret` needs `secretName` or `name`"),
-    ("secret: {optional: true}", "`secret` needs `secretName` or `name`"),
+    ("projected: {sources: [{secret: {optional: true}}]}", "`sources[].secret` needs `name`"),
+    ("secret: {optional: true}", "`secret` needs `secretName`"),
+    ("secret: {name: a}", "`secret` needs `secretName`"),
     ("hostPath: {type: Directory}", "`hostPath` needs `path`"),
     ("persistentVolumeClaim: {readOnly: true}", "`persistentVolumeClaim` needs `claimName`"),
     ("downwardAPI: {items: [{path: p, fieldRef: {apiVersion: v1}}]}", "`fieldRef` needs `fieldPath`"),
@@ -94,24 +95,12 @@ const OF_PODS: &[Row] = &[
         "`whenUnsatisfiable: ScheduleAnyway` and `minDomains` exclude each other",
     ),
     (
-        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [app]}]",
-        "a key of `matchLabelKeys` is in the `labelSelector` too",
-    ),
-    (
-        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}, matchLabelKeys: [app]}]",
-        "a key of `matchLabelKeys` is in the `labelSelector` too",
-    ),
-    (
         "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchExpressions: [{key: app, operator: Exists, values: [a]}]}}]",
         "`operator: Exists` and `values` exclude each other",
     ),
     (
         "replace: [affinity], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}}",
         "`operator: In` needs `values`",
-    ),
-    (
-        "replace: [affinity], affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [app]}]}}",
-        "a key of `matchLabelKeys` is in the `labelSelector` too",
     ),
 ];
 
@@ -135,6 +124,7 @@ const TAKEN_OF_VOLUMES: &[&str] = &[
 ];
 
 const TAKEN_OF_PODS: &[&str] = &[
+    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {role: db}}, matchLabelKeys: [role]}]",
     "tolerations: [{key: a, operator: Exists, value: '', effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}]",
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, minDomains: 2, labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: b, operator: Exists, values: []}]}, matchLabelKeys: [app]}]",
 ];

@@ -99,7 +99,7 @@ fn converted(object: &Value) -> Value {
     let mut versions = Versions::<Widget>::new();
     for version in ["example.com/v1", "example.com/v2"] {
         let from_hub = move |hub| Ok::<_, Infallible>(Widget { api_version: version.to_owned(), ..hub });
-        assert!(versions.add(version.to_owned(), false, Ok::<Widget, Infallible>, from_hub));
+        assert!(versions.add(version.to_owned(), None, Ok::<Widget, Infallible>, from_hub));
     }
     let object = RawValue::from_string(object.to_string()).unwrap();
     let converted = versions.convert(&object, "example.com/v2").unwrap_or_else(|why| panic!("{why}"));
