@@ -58,7 +58,6 @@ const OF_VOLUMES: &[Row] = &[
     ("projected: {sources: [{serviceAccountToken: {audience: a}}]}", "`serviceAccountToken` needs `path`"),
     ("projected: {sources: [{secret: {optional: true}}]}", "`sources[].secret` needs `name`"),
     ("secret: {optional: true}", "`secret` needs `secretName`"),
-    ("secret: {name: a}", "`secret` needs `secretName`"),
     ("hostPath: {type: Directory}", "`hostPath` needs `path`"),
     ("persistentVolumeClaim: {readOnly: true}", "`persistentVolumeClaim` needs `claimName`"),
     ("downwardAPI: {items: [{path: p, fieldRef: {apiVersion: v1}}]}", "`fieldRef` needs `fieldPath`"),
