@@ -126,7 +126,7 @@ codes! {
         Text "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rules}\n";
     DUPLICATE_NAME = "VST0116", "a name is used twice",
         "Names identify rules in messages, opt-in keys and metrics; containers, volumes, variables, ports and mount \
-         paths within a rule must be unique as well. Rename one.",
+         paths within a rule must be unique as well. Rename one. Tolerations are the same if only their `tolerationSeconds` differ.",
         Spec "volumes:\n- {name: certs, emptyDir: {}}\n- {name: certs, emptyDir: {}}";
     NULL = "VST0117", "a null",
         "A null is neither a value nor a missing field. Leave the field out, or write `\"\"` for an empty text.",
