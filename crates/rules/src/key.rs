@@ -2,21 +2,36 @@
 
 use std::borrow::Cow;
 
-use vestibule_patch::{Key, View};
+use vestibule_patch::{Key, List, View};
 
 use crate::expression::Expression;
 use crate::overlay::Overlay;
+use crate::pod;
+use crate::rule::Item;
 
 /// The start of a placeholder for a key that an expression computes later. The location of the expression follows, so
 /// that two placeholders of one document are different.
 pub(crate) const COMPUTED: &str = "$cel at ";
+
+/// The key of an item of the list `name` in messages: of a toleration only one of the members that identify it.
+pub(crate) fn in_messages<'i>(name: &str, item: &'i Item) -> &'i str {
+    match name {
+        "tolerations" => item.overlay.text("key").unwrap_or("*"),
+        _ => &item.key,
+    }
+}
 
 /// The placeholder for the key, or the keys, that `expression` computes.
 pub(crate) fn computed(expression: &Expression) -> String {
     format!("{COMPUTED}{}", expression.at)
 }
 
-/// The key of an item that a rule adds.
+/// The key of an item that a rule adds to the list `name`. In a list whose items have no key, it is the item itself.
+pub(crate) fn of_item(item: &Overlay, name: &str, list: List) -> String {
+    pod::item_keys(name, list).map_or_else(|| item.to_json(), |keys| of_overlay(item, keys))
+}
+
+/// The key of an item that a rule adds, from its `keys`.
 pub(crate) fn of_overlay(item: &Overlay, keys: &[Key]) -> String {
     let written = |name: &str| match item.get(name) {
         Some(Overlay::Text(text) | Overlay::Literal(text)) => Some(Cow::Borrowed(text.as_str())),

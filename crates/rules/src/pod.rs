@@ -1,6 +1,6 @@
 //! Facts about pods: the schema of their parts, and lists of facts that no schema states.
 
-use vestibule_patch::Schema;
+use vestibule_patch::{Key, List, Schema};
 
 /// The lists of containers that rules add to and select from.
 pub(crate) const CONTAINER_LISTS: [&str; 2] = ["containers", "initContainers"];
@@ -72,9 +72,18 @@ const QUANTITIES: &[&str] = &["divisor", "limits", "overhead", "requests", "size
 const OPEN_LISTS: &[&str] =
     &["add", "drop", "envFrom", "items", "readinessGates", "sources", "supplementalGroups", "tolerations"];
 
-/// Lists without keys whose items mean something else with a further member: a toleration with an effect tolerates less, and
-/// variables with a prefix have other names.
+/// Lists without merge keys whose items mean something else with a further member: a toleration with seconds ends, and variables
+/// with a prefix have other names.
 const COMPARED_BY_ALL_MEMBERS: &[&str] = &["envFrom", "tolerations"];
+
+/// The members that identify a toleration; `tolerationSeconds` is its value. Kubernetes uses the first toleration that matches a taint, so
+/// a second one with other seconds has no effect.
+const TOLERATION_KEYS: &[Key] = &[
+    Key { name: "key", default: Some(r#""""#) },
+    Key { name: "operator", default: Some(r#""Equal""#) },
+    Key { name: "value", default: Some(r#""""#) },
+    Key { name: "effect", default: Some(r#""""#) },
+];
 
 /// Members that the API server omits if they have their zero value. Pointers such as `allowPrivilegeEscalation` are
 /// not among them.
@@ -196,6 +205,15 @@ pub(crate) fn is_quantity(member: &str) -> bool {
     QUANTITIES.contains(&member)
 }
 
+/// The members that identify the items of the list `name`, also of one that the API server replaces as one value.
+pub(crate) fn item_keys(name: &str, list: List) -> Option<&'static [Key]> {
+    match list {
+        List::Map(keys) => Some(keys),
+        List::Atomic if name == "tolerations" => Some(TOLERATION_KEYS),
+        List::Atomic | List::Set | List::Unknown => None,
+    }
+}
+
 pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
 }
@@ -214,7 +232,8 @@ pub(crate) fn tells_items_apart(member: &str) -> bool {
 /// Whether leaving out `member` means the same as `text`.
 pub(crate) fn is_default_text(member: &str, text: &str) -> bool {
     // A claim with an empty class gets no volume of the default class.
-    (text.is_empty() && member != "storageClassName") || (member, text) == ("protocol", "TCP")
+    (text.is_empty() && member != "storageClassName")
+        || [("operator", "Equal"), ("protocol", "TCP")].contains(&(member, text))
 }
 
 /// Whether leaving out `member` means the same as the number or boolean `json`.

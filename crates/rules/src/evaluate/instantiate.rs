@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
+use vestibule_patch::List;
+
 use super::computed::{check_fields, check_types, failure};
 use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
+use crate::key;
 use crate::logic::Condition;
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
@@ -52,20 +55,20 @@ fn instantiate_item(
     let Some(overlay) = computed else { return Ok(false) };
     let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
     let schema = destination.schema(shape);
-    let (innermost, is_keyed_by_itself) = match destination.is_item {
+    let innermost = match destination.is_item {
         true => {
             check_fields(item, &overlay, destination.name(), schema.item())?;
-            (Overlay::List(vec![overlay.clone()]), of_pod && item.key == item.overlay.to_json())
+            Overlay::List(vec![overlay.clone()])
         }
         false => {
             check_fields(item, &overlay, &item.key, schema.field(&item.key))?;
-            (Overlay::map([(item.key.clone(), overlay.clone())]), false)
+            Overlay::map([(item.key.clone(), overlay.clone())])
         }
     };
     check_types(destination, item, if of_pod { &innermost } else { &overlay }, shape)?;
-    // The key of an item in a list without keys is the item itself.
-    if is_keyed_by_itself {
-        item.key = overlay.to_json();
+    // Merge keys are computed before; the key of an item in another list may read the object.
+    if of_pod && destination.is_item && !matches!(schema.list(), List::Map(_)) {
+        item.key = key::of_item(&overlay, destination.name(), schema.list());
     }
     item.set(overlay);
     Ok(true)

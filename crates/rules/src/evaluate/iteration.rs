@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use kube_cel::cel::Value;
-use vestibule_patch::{List, Schema};
+use vestibule_patch::Schema;
 
 use super::computed::{check_fields, check_types, failure};
 use crate::diagnostic::Position;
@@ -78,11 +78,8 @@ impl Members<'_> {
                 }
                 Overlay::List(items) if is_open(&items, &key, schema) => {
                     for value in items {
-                        let key = match schema.list() {
-                            List::Map(keys) => key::of_overlay(&value, keys),
-                            List::Set | List::Atomic | List::Unknown => value.to_json(),
-                        };
-                        self.add(inner(), Some(true), key, value);
+                        let item_key = key::of_item(&value, &key, schema.list());
+                        self.add(inner(), Some(true), item_key, value);
                     }
                 }
                 Overlay::List(_) => {

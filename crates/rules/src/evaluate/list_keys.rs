@@ -98,20 +98,25 @@ fn set_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failu
     rule.retain_parts(|destination, item| {
         if destination.is_item
             && item.key.contains(COMPUTED)
-            && let List::Map(keys) = destination.schema(shape).list()
+            && let list = destination.schema(shape).list()
+            && let Some(keys) = pod::item_keys(destination.name(), list)
         {
-            set_key(item, keys, scope)?;
+            set_key(item, keys, list, scope)?;
         }
         Ok(true)
     })?;
     Ok(rule)
 }
 
-fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failure> {
+fn set_key(item: &mut Item, keys: &[Key], list: List, scope: &Scope<'_>) -> Result<(), Failure> {
     let mut overlay = item.overlay.clone();
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &member.value else { continue };
+            // Only merge keys may not read the object.
+            if expression.reads.object {
+                continue;
+            }
             let value = expression.overlay(scope);
             let value = value.map_err(|error| failure(&item.clause.text, expression.at, &error))?;
             // The check of the key reports an empty one.
@@ -119,7 +124,10 @@ fn set_key(item: &mut Item, keys: &[Key], scope: &Scope<'_>) -> Result<(), Failu
         }
     }
     item.key = key::of_overlay(&overlay, keys);
-    item.set(overlay);
+    // A member of a toleration may have no value.
+    if matches!(list, List::Map(_)) {
+        item.set(overlay);
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::diagnostic::{self, Diagnostic, MATCHES_NO_NAMESPACE, OVERRIDDEN_TWICE, REQUIRED_BROADLY};
 use crate::evaluate::RuleSet;
-use crate::key::COMPUTED;
+use crate::key::{self, COMPUTED};
 use crate::label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
 use crate::label_values::LabelValues;
 use crate::rule::{Base, Item, OnConflict, PartDestination, Rule, Select, SelectBy};
@@ -54,10 +54,10 @@ struct Override<'r> {
 
 /// Reports two rules that override one key with different values and may apply to one pod.
 fn overridden_twice(rules: &[Rule], findings: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<String, Vec<Override<'_>>> = HashMap::new();
+    let mut seen: HashMap<(String, &str), Vec<Override<'_>>> = HashMap::new();
     for rule in rules {
         for (location, this) in overrides(rule) {
-            let earlier = seen.entry(location.clone()).or_default();
+            let earlier = seen.entry((location.clone(), &this.item.key)).or_default();
             let clash = earlier.iter().rev().take(50).find(|there| {
                 there.rule.name != rule.name
                     && may_apply_to_one_object(there.rule, rule)
@@ -93,7 +93,10 @@ fn overrides(rule: &Rule) -> Vec<(String, Override<'_>)> {
             Base::Containers(_, select) => Some(select),
             Base::Metadata | Base::Spec => None,
         };
-        (description(&destination, &item.key), Override { rule, item, select })
+        (
+            description(&destination, key::in_messages(destination.name(), item)),
+            Override { rule, item, select },
+        )
     });
     described.collect()
 }

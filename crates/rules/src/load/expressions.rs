@@ -172,11 +172,15 @@ impl Reader {
         self.error(&UNKNOWN_KEYWORD, entry.at, message, help.unwrap_or_else(other));
     }
 
-    /// Reports expressions in the keys of a list item that read values which rules may change.
+    /// Reports expressions in the merge keys of a list item that read values which rules may change.
     pub(super) fn computed_keys(&mut self, item: &mut Overlay, list: &str, how: List) {
-        let (Overlay::Map(members), List::Map(keys)) = (item, how) else { return };
+        let (Overlay::Map(members), Some(keys)) = (item, pod::item_keys(list, how)) else { return };
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &mut member.value else { continue };
+            if !matches!(how, List::Map(_)) {
+                self.logic.computes_keys |= !expression.reads.object;
+                continue;
+            }
             self.logic.computes_keys = true;
             if expression.reads.object {
                 let name = &member.name;

@@ -248,9 +248,9 @@ impl Reader {
         check.is_ok()
     }
 
-    /// Reports items of a keyed list that have one key.
+    /// Reports items of a list that have one key.
     pub(super) fn unique(&mut self, items: &[Node], name: &str, list: List) {
-        let List::Map(keys) = list else { return };
+        let Some(keys) = pod::item_keys(name, list) else { return };
         let mut seen: HashMap<String, Position> = HashMap::new();
         for item in items {
             // Computed keys are checked for each object.
@@ -264,7 +264,11 @@ impl Reader {
             let key = key::joined(keys, |name| written(name).map(Cow::Borrowed)).into_owned();
             let code = if name == "volumeMounts" { &DUPLICATE_MOUNT } else { &DUPLICATE_NAME };
             if let Some(first) = seen.get(&key) {
-                let message = format!("`{key}` appears twice in `{name}`; first at {first}");
+                let called = match list {
+                    List::Map(_) => &key,
+                    _ => written("key").unwrap_or("*"),
+                };
+                let message = format!("`{called}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message, "");
             } else {
                 seen.insert(key, item.at());

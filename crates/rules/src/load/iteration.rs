@@ -69,7 +69,7 @@ impl Reader {
 /// A member of `item` that has to differ from that of the other items of the list `name`, and does not read `each`.
 fn same_member(item: &Overlay, name: &str, list: List) -> Option<&'static str> {
     let reads = |member: &str| item.get(member).is_some_and(reads_each);
-    if let List::Map(keys) = list
+    if let Some(keys) = pod::item_keys(name, list)
         && !keys.iter().any(|key| reads(key.name))
     {
         return keys.first().map(|key| key.name);

@@ -169,10 +169,7 @@ impl Reader {
                 for (index, overlay) in items.into_iter().enumerate() {
                     let at = nodes.get(index).map_or(at, Node::at);
                     let clause = Clause::new(format!("{clause}[{index}]"), at);
-                    let key = match schema.list() {
-                        List::Map(keys) => key::of_overlay(&overlay, keys),
-                        List::Set | List::Atomic | List::Unknown => overlay.to_json(),
-                    };
+                    let key = key::of_item(&overlay, path.last().map_or("", String::as_str), schema.list());
                     let item = Item::new(clause, key, overlay, on_conflict);
                     parts.push(Part { path: path.clone(), listed: true, item });
                 }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, REMOVES_WRITTEN, WRONG_VALUE};
 use crate::format::{self, Kind, chosen};
 use crate::key::{self, COMPUTED};
 use crate::merge::DEFAULT_CONTAINER;
-use crate::overlay::Overlay;
+use crate::overlay::{Member, Overlay};
 use crate::rule::{Base, Clause, Item, Removal, Rule, Select, SelectBy};
 use crate::yaml::{Entry, Node};
 
@@ -128,9 +128,12 @@ fn overlaps(one: &Select, other: &Select) -> bool {
 fn may_contain(whole: &Overlay, part: &Overlay) -> bool {
     match (whole, part) {
         (Overlay::Expression(_), _) => true,
-        (Overlay::Map(_) | Overlay::Loop(_), Overlay::Map(members)) => members
-            .iter()
-            .all(|member| whole.get(&member.name).is_some_and(|found| may_contain(found, &member.value))),
+        (Overlay::Map(_) | Overlay::Loop(_), Overlay::Map(members)) => {
+            members.iter().all(|Member { name, value, .. }| match whole.get(name) {
+                Some(found) => may_contain(found, value),
+                None => value.is_default(name),
+            })
+        }
         (Overlay::Text(one) | Overlay::Literal(one), Overlay::Text(other) | Overlay::Literal(other)) => {
             one == other
         }

@@ -14,6 +14,7 @@ pub(crate) fn holds(found: View<'_>, item: &Item, name: &str, schema: Schema<'_>
     // The text is equal if the rule has added the item itself.
     written.is_some() && written == item.json().map(|json| json.get())
         || contains(found, &item.overlay, name, schema)
+            && !(pod::compares_all_members(name) && has_more(found, &item.overlay))
 }
 
 /// Whether `found`, the value of the member `name`, contains `overlay`.
@@ -107,12 +108,12 @@ pub(crate) fn find<'d>(
     name: &str,
     schema: Schema<'_>,
 ) -> Option<(usize, View<'d>)> {
-    let index = match schema.list() {
-        List::Map(keys) => {
+    let index = match pod::item_keys(name, schema.list()) {
+        Some(keys) => {
             let wanted = key::of_overlay(wanted, keys);
             items.iter().rposition(|found| key::of_view(*found, keys) == wanted)
         }
-        List::Set | List::Atomic | List::Unknown => {
+        None => {
             let is_other = |found: &View<'_>| pod::compares_all_members(name) && has_more(*found, wanted);
             let is_same =
                 |found: &View<'_>| contains(*found, wanted, name, schema.item()) && !is_other(found);
@@ -128,8 +129,19 @@ pub(crate) fn find<'d>(
 fn has_more(found: View<'_>, wanted: &Overlay) -> bool {
     found.entries().into_iter().any(|(name, value)| match wanted.get(&name) {
         Some(wanted) => has_more(value, wanted),
-        None => !value.is_null() && !is_default(&name, value) && pod::tells_items_apart(&name),
+        None => is_further(&name, value),
     })
+}
+
+/// The members of `found` that `wanted` does not have and that make it another item.
+pub(super) fn further_members(found: View<'_>, wanted: &Overlay) -> Vec<String> {
+    let all = found.entries().into_iter();
+    let further = all.filter(|(name, value)| wanted.get(name).is_none() && is_further(name, *value));
+    further.map(|(name, _)| name.into_owned()).collect()
+}
+
+fn is_further(name: &str, value: View<'_>) -> bool {
+    !value.is_null() && !is_default(name, value) && pod::tells_items_apart(name)
 }
 
 /// Whether leaving out the member `name` means the same as `value`.

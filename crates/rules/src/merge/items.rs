@@ -9,10 +9,11 @@ use super::draft::Draft;
 use super::insertions::{self, Insertions};
 use super::item_lookup::ItemLookup;
 use super::list_index::{self, IndexKey};
-use super::overlay_onto::overlay_onto;
+use super::overlay_onto::{overlay_onto, remove_further};
 use super::{Failure, Merge, conflict, invalid, json, origin};
 use crate::decision::Origin;
 use crate::diagnostic::printable_short;
+use crate::key;
 use crate::overlay::Overlay;
 use crate::rule::{Clause, Item, OnConflict};
 use crate::subject::{NamedContainer, string_member};
@@ -117,7 +118,8 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             let place = list.item(index);
             self.context.ports.take();
             self.change(&item.clause, |draft, origin| {
-                overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)
+                overlay_onto(draft, &place, &item.overlay, schema.item(), &origin)?;
+                remove_further(draft, &place, name, &item.overlay, &origin)
             })?;
         }
         Ok(sorted)
@@ -241,6 +243,10 @@ fn difference(list: &str, found: View<'_>, item: &Item, schema: Schema<'_>) -> S
         }
         "env" => format!("variable `{key}` has another value already"),
         "volumeMounts" => format!("something else is mounted at `{key}` already"),
+        "tolerations" => {
+            let key = key::in_messages(list, item);
+            format!("toleration `{key}` exists already with other `tolerationSeconds`")
+        }
         _ => format!("`{key}` in `{list}` exists already and differs{}", member()),
     }
 }

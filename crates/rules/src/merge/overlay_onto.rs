@@ -2,7 +2,7 @@
 
 use vestibule_patch::{Operation, Pointer, Schema};
 
-use super::contains::{contains, find, is_open, means_absence, present};
+use super::contains::{contains, find, further_members, is_open, means_absence, present};
 use super::draft::Draft;
 use super::json;
 use crate::decision::Origin;
@@ -47,6 +47,23 @@ pub(super) fn overlay_onto(
         }
         Overlay::List(_) => replace(draft, path, overlay, origin),
     }
+}
+
+/// Removes the members of the item at `path` of the list `name` with which it is not the same as `overlay`.
+pub(super) fn remove_further(
+    draft: &mut Draft<'_>,
+    path: &Pointer,
+    name: &str,
+    overlay: &Overlay,
+    origin: &Origin,
+) -> Result<(), String> {
+    if !pod::compares_all_members(name) {
+        return Ok(());
+    }
+    let further = draft.at(path).map(|found| further_members(found, overlay)).unwrap_or_default();
+    further
+        .into_iter()
+        .try_for_each(|member| draft.apply(Operation::Remove { path: path.child(&member) }, origin.clone()))
 }
 
 fn replace(draft: &mut Draft<'_>, path: &Pointer, overlay: &Overlay, origin: &Origin) -> Result<(), String> {

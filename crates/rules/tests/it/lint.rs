@@ -91,6 +91,11 @@ fn every_kind_of_overridden_part_is_compared() {
         |select: &str, what: &str| rule(&format!("containerPatches: [{{select: {{{select}}}, {what}}}]"));
     let env = |select: &str, value: &str| block(select, &format!("env: [{{name: A, value: {value}}}]"));
     let sidecar = |tag: &str| rule(&format!("sidecars: [{{name: s, image: 's:{tag}', {FINE_RESOURCES}}}]"));
+    let seconds = |effect: &str, seconds: u32| {
+        rule(&format!(
+            "pod: {{spec: {{tolerations: [{{key: k, effect: {effect}, tolerationSeconds: {seconds}}}]}}}}"
+        ))
+    };
     for (one, other, told) in [
         (env("names: [app]", "a"), env("names: [app]", "b"), true),
         (env("names: [app]", "a"), env("names: [app]", "a"), false),
@@ -113,6 +118,8 @@ fn every_kind_of_overridden_part_is_compared() {
             true,
         ),
         (rule("volumes: [{name: v, emptyDir: {}}]"), rule("volumes: [{name: v, emptyDir: {}}]"), false),
+        (seconds("NoExecute", 30), seconds("NoExecute", 60), true),
+        (seconds("NoExecute", 30), rule("pod: {spec: {tolerations: [{key: k, effect: NoSchedule}]}}"), false),
         (sidecar("1"), sidecar("2"), true),
         (sidecar("1"), sidecar("1"), false),
     ] {

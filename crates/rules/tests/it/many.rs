@@ -230,9 +230,9 @@ fn variables_go_after_their_references_with_many_rules() {
     assert!((1..20).all(|n| place(&format!("E{}", n - 1)) < place(&format!("E{n}"))), "{variables:?}");
 }
 
-/// Every second rule adds the item of the rule before it, or the item with fewer members.
+/// Every second rule adds the item of the rule before it, or that toleration without its seconds.
 #[test]
-fn items_without_keys_are_added_once_with_many_rules() {
+fn items_without_merge_keys_are_added_once_with_many_rules() {
     let rules = written(20, |n| {
         let seconds = if n % 8 == 0 { ", tolerationSeconds: 30" } else { "" };
         format!(
@@ -243,9 +243,26 @@ fn items_without_keys_are_added_once_with_many_rules() {
     let made = result(&rules, &pod(POD));
     let tolerations = made["spec"]["tolerations"].as_array().unwrap();
     let keys: Vec<_> = tolerations.iter().map(|one| one["key"].as_str().unwrap()).collect();
-    assert_eq!(keys, ["k0", "k0", "k1", "k2", "k3", "k4", "k4", "k5", "k6", "k7", "k8", "k8", "k9"]);
+    assert_eq!(keys, ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9"]);
     let status = made["metadata"]["annotations"]["vestibule.dev/injected"].as_str().unwrap();
     assert!(status.contains("spec:tolerations/k9"), "{status}");
+}
+
+#[test]
+fn tolerations_are_overridden_in_their_places_with_many_rules() {
+    let item = |n: usize, seconds: usize| {
+        format!(r#"{{"key":"k{n}","operator":"Exists","effect":"NoExecute","tolerationSeconds":{seconds}}}"#)
+    };
+    let there = (0..20).map(|n| item(n, 300)).collect::<Vec<_>>().join(",");
+    let object = pod(&format!(r#"{{"containers":[{{"name":"app","image":"i"}}],"tolerations":[{there}]}}"#));
+    let rules = written(20, |n| {
+        format!("onConflict: override\npod: {{spec: {{tolerations: [{}]}}}}", item(n / 2, n))
+    });
+    let made = result(&rules, &object);
+    let tolerations = made["spec"]["tolerations"].as_array().unwrap();
+    let seconds: Vec<_> = tolerations.iter().map(|one| one["tolerationSeconds"].as_u64().unwrap()).collect();
+    let expected: Vec<_> = (0..20).map(|n| if n < 10 { 2 * n + 1 } else { 300 }).collect();
+    assert_eq!(seconds, expected);
 }
 
 /// A new first container goes after those that are first already, up to a container with another position.

@@ -91,6 +91,7 @@ fn rules_do_not_undo_each_other() {
         ("{labels: {key: l}}", "pod: {labels: {l: m}}", true),
         ("{tolerations: {key: k}}", "pod: {spec: {tolerations: [{key: k, operator: Exists}]}}", true),
         ("{tolerations: {key: k, effect: NoSchedule}}", "pod: {spec: {tolerations: [{key: k}]}}", false),
+        ("{tolerations: {key: k, operator: Equal}}", "pod: {spec: {tolerations: [{key: k}]}}", true),
         (
             "{annotations: {key: kubectl.kubernetes.io/default-container}}",
             "sidecars: [{name: s, image: s, mode: regular}]",

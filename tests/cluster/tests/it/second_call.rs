@@ -1,10 +1,14 @@
 //! The API server calls a hook a second time when others changed the object after it.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
+use k8s_openapi::api::node::v1::RuntimeClass;
+use kube::Api;
+use kube::api::PostParams;
 use serde_json::json;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 use vestibule_admission::Decision;
+use vestibule_injector::{Namespaces, app, compile};
 use vestibule_testenv::{Answer, Recorder};
 
 use crate::cluster::Cluster;
@@ -98,4 +102,49 @@ async fn a_second_webhook_after_ours_causes_a_second_call_without_a_patch() {
     let seen = second.recorded()[0].review();
     let theirs = &seen["request"]["object"]["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(theirs["env"][0]["name"], "TARGET", "the second webhook sees what the first made");
+}
+
+/// The API server appends its own tolerations before it calls webhooks, and with a RuntimeClass it removes those that others cover.
+#[tokio::test]
+async fn a_toleration_of_the_api_server_gets_the_seconds_of_a_rule() {
+    const RULE: &str = "apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: seconds}
+spec:
+  match: {objectSelector: {matchLabels: {app: web}}}
+  optIn: always
+  onConflict: override
+  pod:
+    spec:
+      tolerations:
+      - {key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 30}
+      - {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute}
+";
+    let Some(cluster) = Cluster::shared().await else { return };
+    let rules = compile([("seconds.yaml", RULE)]).ok().unwrap();
+    let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
+    let namespace = cluster.namespace(&[]).await;
+    let class: RuntimeClass = serde_json::from_value(json!({
+        "metadata": { "name": namespace.name() },
+        "handler": "sandbox",
+        "scheduling": { "tolerations": [{ "key": "sandbox", "operator": "Exists" }] },
+    }))
+    .unwrap();
+    Api::all(cluster.client()).create(&PostParams::default(), &class).await.unwrap();
+
+    for (name, class) in [("plain", None), ("sandboxed", Some(namespace.name()))] {
+        let mut object = pod(name, &[("app", "app:1")]);
+        object["metadata"]["labels"] = json!({ "app": "web" });
+        object["spec"]["runtimeClassName"] = json!(class);
+        let created = namespace.create(&object).await.object();
+        let mut tolerations = created["spec"]["tolerations"].as_array().unwrap().clone();
+        tolerations.retain(|one| one["key"] != "sandbox");
+        let of = |key: &str| json!({ "key": key, "operator": "Exists", "effect": "NoExecute" });
+        let mut not_ready = of("node.kubernetes.io/not-ready");
+        not_ready["tolerationSeconds"] = json!(30);
+        assert_eq!(tolerations, [not_ready, of("node.kubernetes.io/unreachable")], "{name}");
+        let decisions = webhook.decisions.take();
+        assert!(matches!(decisions[0], Decision::Mutated(_)), "{name}");
+        assert!(decisions[1..].iter().all(|decision| *decision == Decision::Allowed), "{name}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::yaml::write_quoted;
 /// The members of an item by which it is found.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::merge) enum IndexKey {
-    /// The merge keys of the schema.
+    /// The members that identify an item ([`pod::item_keys`]).
     Keys(&'static [Key]),
     /// For a list without merge keys: the paths of all scalars in the item that is looked up.
     Contents(Vec<Vec<String>>),
@@ -29,6 +29,9 @@ impl IndexKey {
     /// The key for lookups of the item that is the same as `item` in the list `name`. `None` if equal texts do not decide, as for
     /// quantities, which have several spellings.
     pub(in crate::merge) fn of(schema: Schema<'_>, name: &str, item: &Overlay) -> Option<Self> {
+        if let Some(keys) = pod::item_keys(name, schema.list()) {
+            return Some(Self::Keys(keys));
+        }
         match Self::of_containing(schema, name, item)? {
             Self::Contents(paths) if pod::compares_all_members(name) => {
                 let is_compared =

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{decide, pod, result, rule, rules, steps, word};
+use crate::kit::{decide, headlines, pod, result, rule, rules, steps, word};
 
 /// How many tolerations a rule with the toleration `wanted` adds to a pod with the toleration `present`.
 fn added_tolerations(wanted: &str, present: &str) -> usize {
@@ -21,6 +21,103 @@ fn a_wider_toleration_is_added_beside_a_narrower_one() {
     assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists","effect":"NoSchedule"}"#), 1);
     assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists"}"#), 0);
     assert_eq!(added_tolerations(wanted, r#"{"key":"k","operator":"Exists","effect":"","value":null}"#), 0);
+}
+
+/// The API server gives each pod a toleration for 300 seconds before it calls webhooks. That of the rule was appended behind it, where it
+/// has no effect, and was reported as applied.
+#[test]
+fn a_toleration_with_other_seconds_is_the_same_one() {
+    const MEMBERS: &str = r#""key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute""#;
+    let object = pod(&format!(
+        r#"{{"containers":[{{"name":"app"}}],"tolerations":[{{"key":"a"}},{{{MEMBERS},"tolerationSeconds":300}},{{"key":"b"}}]}}"#
+    ));
+    let with = |how: &str, wanted: &str| {
+        let wanted =
+            format!("{{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute{wanted}}}");
+        rules(&rule("r", &format!("onConflict: {how}\npod: {{spec: {{tolerations: [{wanted}]}}}}")))
+    };
+    for (wanted, expected) in [
+        (", tolerationSeconds: 30", vec!["replace /spec/tolerations/1/tolerationSeconds 30"]),
+        (", value: '', tolerationSeconds: 30", vec!["replace /spec/tolerations/1/tolerationSeconds 30"]),
+        ("", vec!["remove /spec/tolerations/1/tolerationSeconds"]),
+        (", tolerationSeconds: 300", vec![]),
+    ] {
+        let rules = with("override", wanted);
+        let decision = decide(&rules, &object);
+        assert_eq!(steps(&decision), expected, "{wanted}");
+        // A further call changes nothing.
+        result(&rules, &object);
+        let is_same = expected.is_empty();
+        for (how, differs) in [("keep", "unchanged"), ("skipRule", "conflict"), ("deny", "denied")] {
+            let decision = decide(&with(how, wanted), &object);
+            assert_eq!(word(&decision), if is_same { "unchanged" } else { differs }, "{how}{wanted}");
+        }
+    }
+    let seconds = r#", tolerationSeconds: {$cel: "30"}"#;
+    let computed = decide(&with("override", seconds), &object);
+    assert_eq!(steps(&computed), ["replace /spec/tolerations/1/tolerationSeconds 30"]);
+}
+
+/// Each call exchanged the seconds twice, or added the item of each rule.
+#[test]
+fn of_two_rules_that_override_a_toleration_the_later_one_wins() {
+    let spec = |seconds: u32, key: &str| {
+        format!(
+            "onConflict: override\npod: {{spec: {{tolerations: [{{{key}, effect: NoExecute, tolerationSeconds: {seconds}}}]}}}}"
+        )
+    };
+    let object = pod(
+        r#"{"containers":[{"name":"app"}],"tolerations":[{"key":"k","effect":"NoExecute","tolerationSeconds":300}]}"#,
+    );
+    for keys in [
+        ["key: k", "key: k, operator: Equal"],
+        [r#"key: {$cel: "'k'"}"#, "key: k"],
+        ["key: k", r#"forEach: "['k']", key: {$cel: each}"#],
+    ] {
+        let rules = rules(&format!("{}{}", rule("a", &spec(30, keys[0])), rule("b", &spec(60, keys[1]))));
+        assert_eq!(
+            steps(&decide(&rules, &object)),
+            ["replace /spec/tolerations/0/tolerationSeconds 60"],
+            "{keys:?}"
+        );
+        result(&rules, &object);
+    }
+}
+
+/// The second one has no effect, and with `override` both would be written in turn.
+#[test]
+fn a_rule_with_two_tolerations_that_differ_in_seconds_is_refused() {
+    let spec = |second: &str| {
+        let one = "{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 30}";
+        rule("r", &format!("pod: {{spec: {{tolerations: [{one}, {second}]}}}}"))
+    };
+    let headlines = headlines(&spec("{key: k, operator: Exists, effect: NoExecute}"));
+    assert!(
+        headlines.iter().any(|line| line.contains("`k` appears twice in `tolerations`")),
+        "{headlines:?}"
+    );
+    rules(&spec("{key: k, operator: Exists, effect: NoSchedule}"));
+}
+
+/// The value of a toleration may be one of the pod's labels.
+#[test]
+fn a_toleration_with_a_computed_value_is_found_again() {
+    let of_label = r#"value: {$cel: "object.metadata.labels['team']"}"#;
+    let spec = format!(
+        "onConflict: override\npod: {{spec: {{tolerations: [{{key: k, {of_label}, effect: NoExecute, tolerationSeconds: 30}}]}}}}"
+    );
+    let rules = rules(&rule("r", &spec));
+    let item = |value: &str| {
+        format!(r#"{{"key":"k","value":"{value}","effect":"NoExecute","tolerationSeconds":300}}"#)
+    };
+    let object = format!(
+        r#"{{"metadata":{{"name":"web","labels":{{"app":"web","team":"a"}}}},"spec":{{"containers":[{{"name":"app"}}],"tolerations":[{},{}]}}}}"#,
+        item("b"),
+        item("a")
+    );
+    let decision = decide(&rules, &object);
+    assert_eq!(steps(&decision), ["replace /spec/tolerations/1/tolerationSeconds 30"]);
+    result(&rules, &object);
 }
 
 #[test]
