@@ -21,7 +21,12 @@ const TABLE: &str = "[workspace.metadata.walls] of Cargo.toml";
 pub(crate) fn run() -> anyhow::Result<()> {
     let metadata = Metadata::of_workspace()?;
     let crates = crates::table(&metadata)?;
-    let mut breaches = named(&crates, &metadata);
+    let exists = |krate: &&Crate| metadata.packages.iter().any(|package| package.name == krate.package);
+    let missing = crates.iter().filter(|krate| !exists(krate));
+    let mut breaches: Vec<_> = missing
+        .map(|krate| format!("{TABLE} has a row for {}, and there is no such crate", krate.name))
+        .collect();
+    breaches.extend(named(&crates, &metadata));
     breaches.extend(metadata.packages.iter().flat_map(|package| unused(&crates, package)));
     for krate in crates.iter().filter(|krate| !krate.never_reaches.is_empty()) {
         breaches.extend(reached(krate, &tree(krate)?));

@@ -16,7 +16,7 @@ pub(crate) const COMPUTED: &str = "$cel at ";
 /// The key of an item of the list `name` in messages: of a toleration only one of the members that identify it.
 pub(crate) fn in_messages<'i>(name: &str, item: &'i Item) -> &'i str {
     match name {
-        "tolerations" => item.overlay.text("key").unwrap_or("*"),
+        "tolerations" => item.overlay.text("key").filter(|key| !key.is_empty()).unwrap_or("*"),
         _ => &item.key,
     }
 }

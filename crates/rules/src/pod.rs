@@ -214,6 +214,11 @@ pub(crate) fn item_keys(name: &str, list: List) -> Option<&'static [Key]> {
     }
 }
 
+/// Whether the first of equal items of the list `name` takes effect, in place of the last.
+pub(crate) fn first_takes_effect(name: &str) -> bool {
+    name == "tolerations"
+}
+
 pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
 }

@@ -198,5 +198,20 @@ fn beside_spec<S: Version>() -> Option<Value> {
     let mut schema = version.schema?.open_api_v3_schema?;
     schema.required.as_ref()?.iter().find(|name| *name == "spec")?;
     schema.properties.as_mut()?.remove("spec");
-    serde_json::to_value(schema.properties).ok()
+    let mut beside = serde_json::to_value(schema.properties).ok()?;
+    remove_descriptions(&mut beside);
+    Some(beside)
+}
+
+/// The texts differ between types with the same fields.
+fn remove_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            // A field may be named `description`: its schema is no text.
+            members.retain(|name, value| name != "description" || !value.is_string());
+            members.values_mut().for_each(remove_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_descriptions),
+        _ => {}
+    }
 }

@@ -64,8 +64,8 @@ pub(super) fn check(rule: &Rule, shape: &Shape) -> Result<(), Failure> {
         let outside = destination.path().rev().skip(1).collect::<Vec<_>>();
         let shared = distinct_members(field, &item.overlay)
             .find(|(member, values)| !distinct.insert((block, field, *member, values.clone())));
-        let sentence = match schema.list() {
-            List::Map(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
+        let sentence = match pod::item_keys(field, schema.list()) {
+            Some(_) if !seen.insert((block, outside, field, item.key.as_str())) => {
                 Some(duplicate_message(KEY, field))
             }
             _ => shared.map(|(member, _)| duplicate_message(member, field)),

@@ -177,12 +177,8 @@ impl Reader {
         let (Overlay::Map(members), Some(keys)) = (item, pod::item_keys(list, how)) else { return };
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
             let Overlay::Expression(expression) = &mut member.value else { continue };
-            if !matches!(how, List::Map(_)) {
-                self.logic.computes_keys |= !expression.reads.object;
-                continue;
-            }
             self.logic.computes_keys = true;
-            if expression.reads.object {
+            if expression.reads.object && matches!(how, List::Map(_)) {
                 let name = &member.name;
                 let message = format!(
                     "`{name}` is a key of `{list}`, and this expression reads the object, which rules change"

@@ -100,8 +100,8 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
 }
 
 /// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if all
-/// members of its items are compared, nothing else. If there are several, which is legal in `env`, it is the last one, because
-/// that one takes effect.
+/// members of its items are compared, nothing else. If there are several, it is the one that takes effect: in `env` the last, of
+/// tolerations the first.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -111,7 +111,12 @@ pub(crate) fn find<'d>(
     let index = match pod::item_keys(name, schema.list()) {
         Some(keys) => {
             let wanted = key::of_overlay(wanted, keys);
-            items.iter().rposition(|found| key::of_view(*found, keys) == wanted)
+            let is_same = |found: &View<'_>| key::of_view(*found, keys) == wanted;
+            if pod::first_takes_effect(name) {
+                items.iter().position(is_same)
+            } else {
+                items.iter().rposition(is_same)
+            }
         }
         None => {
             let is_other = |found: &View<'_>| pod::compares_all_members(name) && has_more(*found, wanted);

@@ -5,6 +5,7 @@ use vestibule_patch::{Key, List, Schema, View};
 use super::contains::find;
 use super::list_index::{IndexKey, ListIndex};
 use crate::key;
+use crate::pod;
 use crate::rule::Item;
 
 /// A list of the object, prepared for lookups of several items.
@@ -13,7 +14,7 @@ pub(super) enum ItemLookup<'e, 'd, 'i> {
     Keyed(usize, ByKey<'i, 'd>),
     /// The number of items, none of which has a wanted key.
     Others(usize),
-    /// The items of a list without keys.
+    /// The items of a list without merge keys.
     Unkeyed(Vec<View<'d>>),
     /// A list with indexes.
     Indexed(View<'d>, &'e [ListIndex]),
@@ -79,7 +80,9 @@ impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
             Self::Unkeyed(items) => find(items, &item.overlay, name, schema),
             Self::Indexed(list, indexes) => {
                 let by = IndexKey::of(schema, name, &item.overlay);
-                match by.and_then(|by| indexes.iter().find(|one| one.by == by)) {
+                let index = by.and_then(|by| indexes.iter().find(|one| one.by == by));
+                // Of equal items, the index finds the last.
+                match index.filter(|index| index.are_different() || !pod::first_takes_effect(name)) {
                     Some(places) => {
                         let index = places.find_item(&item.key, &item.overlay)?;
                         list.item(index).map(|found| (index, found))

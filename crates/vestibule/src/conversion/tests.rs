@@ -179,6 +179,43 @@ fn a_remainder_keeps_its_status_only_between_versions_with_the_same_status() {
 }
 
 #[test]
+fn a_status_is_the_same_whatever_its_types_say_in_their_comments() {
+    mod first {
+        use super::*;
+
+        /// The status of one version.
+        #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
+        pub(super) struct Status {
+            /// What it does.
+            pub(super) description: String,
+        }
+
+        #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+        #[kube(group = "example.com", version = "v1", kind = "Job", status = "Status")]
+        pub(super) struct JobSpec {}
+    }
+    mod second {
+        use super::*;
+
+        /// The status of another version.
+        #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
+        pub(super) struct Status {
+            /// What it does there.
+            pub(super) description: String,
+        }
+
+        #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, JsonSchema)]
+        #[kube(group = "example.com", version = "v2", kind = "Job", status = "Status")]
+        pub(super) struct JobSpec {}
+    }
+    let schemas = beside_spec::<first::Job>();
+    assert!(
+        schemas.as_ref().is_some_and(|all| all["status"]["properties"]["description"]["type"] == "string")
+    );
+    assert_eq!(schemas, beside_spec::<second::Job>());
+}
+
+#[test]
 fn members_that_no_type_knows_keep_their_paths() {
     let spec = json!({
         "hostPort": "a:1",

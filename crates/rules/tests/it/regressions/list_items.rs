@@ -99,6 +99,39 @@ fn a_rule_with_two_tolerations_that_differ_in_seconds_is_refused() {
     rules(&spec("{key: k, operator: Exists, effect: NoSchedule}"));
 }
 
+#[test]
+fn computed_tolerations_that_differ_in_seconds_are_an_error_of_the_rule() {
+    for key in ["{$cel: \"'k'\"}", "{$cel: \"object.metadata.name.replace('web', 'k')\"}"] {
+        let items = format!(
+            "{{key: {key}, effect: NoExecute, tolerationSeconds: 30}}, {{key: k, effect: NoExecute, tolerationSeconds: 60}}"
+        );
+        let rules =
+            rules(&rule("r", &format!("onConflict: override\npod: {{spec: {{tolerations: [{items}]}}}}")));
+        let object =
+            r#"{"metadata":{"name":"web","labels":{"app":"web"}},"spec":{"containers":[{"name":"app"}]}}"#;
+        let decision = decide(&rules, object);
+        assert_eq!((word(&decision), decision.patch().len()), ("error", 0), "{key}: {:?}", decision.warnings);
+    }
+}
+
+/// Kubernetes uses the first toleration that matches a taint.
+#[test]
+fn of_equal_tolerations_the_first_is_changed() {
+    const ITEM: &str = r#""key":"k","operator":"Exists","effect":"NoExecute""#;
+    let object = pod(&format!(
+        r#"{{"containers":[{{"name":"app"}}],"tolerations":[{{{ITEM},"tolerationSeconds":300}},{{{ITEM},"tolerationSeconds":30}}]}}"#
+    ));
+    let others: String = (0..20).map(|number| format!(", {{key: k{number}, operator: Exists}}")).collect();
+    for others in ["", &others] {
+        let lines = format!(
+            "onConflict: override\npod: {{spec: {{tolerations: [{{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 30}}{others}]}}}}"
+        );
+        let decision = decide(&rules(&rule("r", &lines)), &object);
+        let changed = "replace /spec/tolerations/0/tolerationSeconds 30".to_owned();
+        assert!(steps(&decision).contains(&changed), "{:?}", steps(&decision));
+    }
+}
+
 /// The value of a toleration may be one of the pod's labels.
 #[test]
 fn a_toleration_with_a_computed_value_is_found_again() {
