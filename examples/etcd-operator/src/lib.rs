@@ -23,8 +23,7 @@ pub fn app() -> App {
         .background(operator::run)
         .rights([
             right("etcd.example.dev", "etcdclusters", &["get", "list", "watch"]),
-            // For `blockOwnerDeletion` of an owner reference, on clusters that check it.
-            right("etcd.example.dev", "etcdclusters/finalizers", &["update"]),
+            right("etcd.example.dev", "etcdclusters/finalizers", &["update"]), // for `blockOwnerDeletion`
             right("", "persistentvolumeclaims", &["create", "patch"]),
             right("apps", "statefulsets", &["get", "list", "watch", "create", "patch"]),
         ])

@@ -42,8 +42,7 @@ fn claim(name: &str, storage: &Storage, size: &Quantity) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": name },
         "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": storage.class_name,
+            "accessModes": ["ReadWriteOnce"], "storageClassName": storage.class_name,
             "resources": { "requests": { "storage": size } },
         },
     })

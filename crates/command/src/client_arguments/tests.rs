@@ -1,12 +1,9 @@
 use clap::Parser;
 use k8s_openapi::api::core::v1::Pod;
 
-use serde_json::value::RawValue;
-
 use super::*;
 use vestibule::Operation::Create;
-use vestibule::admission::Unconvertible;
-use vestibule::{Context, Conversion, FailurePolicy, Reject, on};
+use vestibule::{Context, FailurePolicy, Reject, on};
 
 #[derive(Parser)]
 struct Command {
@@ -19,15 +16,12 @@ async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {
 }
 
 fn settings(flags: &str) -> Result<ClientSettings, String> {
-    let on = on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore);
-    settings_of(&App::new("demo").mutate("label", on, label), flags)
-}
-
-fn settings_of(app: &App, flags: &str) -> Result<ClientSettings, String> {
     let flags = std::iter::once("serve").chain(flags.split_whitespace());
+    let app =
+        App::new("demo").mutate("label", on::<Pod>([Create]).failure_policy(FailurePolicy::Ignore), label);
     let service = Target::service("shop/hook").unwrap();
     let given = Command::try_parse_from(flags).map_err(|error| error.to_string())?;
-    given.clients.settings(app, Some(&service)).map_err(|error| error.to_string())
+    given.clients.settings(&app, Some(&service)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -62,18 +56,6 @@ fn flags_that_do_not_fit_are_refused() {
     assert!(settings("--client-auth maybe").unwrap_err().contains("write off, observe or require"));
     let unnamed = settings("--client-auth require --token-issuer https://issuer").unwrap_err();
     assert!(unnamed.contains("name the callers with --client-name"), "{unnamed}");
-}
-
-#[test]
-fn conversions_cannot_require_credentials() {
-    fn unchanged(object: &RawValue, _: &str) -> Result<Box<RawValue>, Unconvertible> {
-        Ok(object.to_owned())
-    }
-    let app = App::new("demo").convert("widgets", Conversion::raw("widgets.example.com", unchanged));
-    let flags = |auth: &str| format!("--client-auth {auth} --client-ca ca.crt --client-name a");
-    let why = settings_of(&app, &flags("require")).unwrap_err();
-    assert!(why.contains("the API server calls conversions without credentials"), "{why}");
-    assert!(settings_of(&app, &flags("observe")).is_ok());
 }
 
 #[test]

@@ -4,19 +4,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::value::RawValue;
 use vestibule::Operation::Create;
-use vestibule::admission::Unconvertible;
 use vestibule::identity::{
     AuthorityStatus, Identity, IdentityEvent, Leaf, Local, NamespacedName, Observer, Off, RegistrationKind,
     RegistrationName, RegistrationStatus, Role, Status,
 };
 use vestibule::prometheus_client::metrics::gauge::Gauge;
-use vestibule::server::ClientAuthentication;
 use vestibule::tooling::CertificateCounters;
-use vestibule::{
-    App, ClientError, ClientSettings, Context, Conversion, FailurePolicy, Reject, ServeError, on,
-};
+use vestibule::{App, Context, FailurePolicy, Reject, ServeError, on};
 use vestibule_caller::Hook;
 
 use crate::served::{NAME, Served, options, review};
@@ -252,17 +247,4 @@ fn an_app_makes_the_settings_of_its_identity() {
     assert_eq!(settings.secret.unwrap().to_string(), "shop/hook-ring");
     let registrations: Vec<_> = settings.registrations.iter().map(ToString::to_string).collect();
     assert_eq!(registrations, ["mutating/demo"]);
-}
-
-/// The API server calls conversions without credentials.
-#[tokio::test]
-async fn an_app_with_a_conversion_cannot_require_credentials() {
-    fn unchanged(object: &RawValue, _: &str) -> Result<Box<RawValue>, Unconvertible> {
-        Ok(object.to_owned())
-    }
-    let app = App::new("demo").convert("widgets", Conversion::raw("widgets.example.com", unchanged));
-    let mut options = options(Arc::new(Local::in_memory(&[NAME], SystemTime::now()).unwrap()));
-    options.clients = ClientSettings::new(ClientAuthentication::Require);
-    let refused = app.bind(options).await.err();
-    assert!(matches!(refused, Some(ServeError::Clients(ClientError::Conversions))), "{refused:?}");
 }

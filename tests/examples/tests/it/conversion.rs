@@ -79,30 +79,26 @@ async fn mirrors_are_written_and_read_in_every_version() {
     let words = refusal(first.create(&<_>::default(), &v1_mirror("c", "ftp://example.org:21")).await, 500);
     let reason = format!("Mirror {namespace}/c to example.dev/v3: spec.url is neither http nor https");
     assert!(words.contains("conversion webhook for") && words.ends_with(&reason), "{words}");
+    apply_in_two_versions(first, third).await;
 }
 
-#[tokio::test]
-async fn a_manager_may_apply_another_version_than_before() {
-    let Some(cluster) = Cluster::shared_or_skip().await else { return };
-    let _installed = cluster.install(conversion::app()).await;
-    let namespace = cluster.namespace(&[]).await;
-    let (first, third): (Api<v1::Mirror>, Api<v3::Mirror>) =
-        (api(&cluster, &namespace), api(&cluster, &namespace));
+/// A manager may apply another version than before.
+async fn apply_in_two_versions(first: Api<v1::Mirror>, third: Api<v3::Mirror>) {
     let mirror = |version: &str, member: &str, value: Value| {
         let mut object = json!({ "apiVersion": format!("example.dev/{version}"), "kind": "Mirror" });
-        object["metadata"]["name"] = "a".into();
+        object["metadata"]["name"] = "applied".into();
         object[member] = value;
         Patch::Apply(object)
     };
     let in_v1 = mirror("v1", "spec", json!({ "url": "https://example.org:443" }));
     let in_v3 = mirror("v3", "spec", json!({ "host": "example.org", "port": 80, "tls": true }));
-    let note = mirror("v3", "metadata", json!({ "name": "a", "annotations": { "note": "mine" } }));
+    let note = mirror("v3", "metadata", json!({ "name": "applied", "annotations": { "note": "mine" } }));
     let flux = PatchParams::apply("flux");
 
-    first.patch("a", &flux, &in_v1).await.unwrap();
-    third.patch("a", &flux, &in_v3).await.unwrap();
-    third.patch("a", &PatchParams::apply("alice"), &note).await.unwrap();
-    let applied = first.patch("a", &flux, &in_v1).await.unwrap();
+    first.patch("applied", &flux, &in_v1).await.unwrap();
+    third.patch("applied", &flux, &in_v3).await.unwrap();
+    third.patch("applied", &PatchParams::apply("alice"), &note).await.unwrap();
+    let applied = first.patch("applied", &flux, &in_v1).await.unwrap();
     assert_eq!(spec(&applied), json!({ "url": "https://example.org:443" }));
     assert_eq!(applied.annotations().get("note").map(String::as_str), Some("mine"));
 }

@@ -66,11 +66,6 @@ pub enum ClientError {
     /// [`ClientSettings::any_client`] is set beside [`ClientSettings::names`].
     #[error("`any_client` and `names` contradict each other: set one of them")]
     AnyClientAndNames,
-    /// Clients must authenticate, and the app converts custom resources.
-    #[error(
-        "clients must authenticate, and the API server calls conversions without credentials, so that every read and write of a converted resource would fail: observe clients instead, or limit their addresses by a NetworkPolicy"
-    )]
-    Conversions,
     /// No audience is given: a token for any other service would be accepted.
     #[error("no audience of tokens is named: set `audiences`")]
     NoAudience,
