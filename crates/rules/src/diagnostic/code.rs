@@ -113,4 +113,5 @@ codes! {
     MATCHES_NO_NAMESPACE = "VST0210", "a rule that matches no namespace", Warning;
     POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice", Hint;
     TEMPLATE_TEXT = "VST0212", "a placeholder of another template language", Hint;
+    REFUSED_FIELDS = "VST0213", "fields that the API server refuses", Warning;
 }

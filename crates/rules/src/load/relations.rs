@@ -3,7 +3,7 @@
 use super::expressions::is_expression;
 use super::parts::{names, paired_in_order};
 use super::reader::Reader;
-use crate::diagnostic::{MISSING_FIELD, WRONG_VALUE};
+use crate::diagnostic::REFUSED_FIELDS;
 use crate::overlay::Overlay;
 use crate::rule::OnConflict;
 use crate::yaml::Node;
@@ -137,13 +137,9 @@ impl Reader {
     fn check_object(&mut self, node: &Node, name: &str, is_complete: bool) {
         for (_, field, words) in WORDS.iter().filter(|(objects, ..)| objects.contains(&name)) {
             if has(node, (field, ANY)) == Some(true) && has(node, (field, words)) == Some(false) {
-                let message = format!("the API server refuses this value of `{field}`");
-                self.error(
-                    &WRONG_VALUE,
-                    node_of(node, field).at(),
-                    message,
-                    format!("wanted: {}", words.join(", ")),
-                );
+                let message =
+                    format!("the API server refuses this value of `{field}`; it takes {}", words.join(", "));
+                self.warning(&REFUSED_FIELDS, node_of(node, field).at(), message);
             }
         }
         let rows = ANYWHERE.iter().chain(if is_complete { COMPLETE } else { &[] });
@@ -163,7 +159,7 @@ impl Reader {
                     .map(|(name, values)| format!("`{}`", written(name, values.first())))
                     .collect();
                 let message = format!("`{}` needs {}", subject(), members.join(" or "));
-                self.error(&MISSING_FIELD, node.at(), message, "");
+                self.warning(&REFUSED_FIELDS, node.at(), message);
             }
             Excludes(member) if has(node, *member) == Some(true) => {
                 let (field, excluded) = (member.0, shown(node, *member));
@@ -171,7 +167,7 @@ impl Reader {
                     Some(_) => format!("`{}` and `{excluded}` exclude each other", subject()),
                     None => format!("`{name}` cannot have `{excluded}`"),
                 };
-                self.error(&WRONG_VALUE, node_of(node, field).at(), message, "");
+                self.warning(&REFUSED_FIELDS, node_of(node, field).at(), message);
             }
             _ => {}
         }
