@@ -40,10 +40,12 @@ impl Fixture {
 
     /// Cuts the proxy during `happens`, until a request for the resource has failed, and asserts that a list is the next to succeed.
     pub(super) async fn misses(&mut self, resource: &str, happens: impl AsyncFn()) {
-        let before = self.notes.borrow().len();
+        let of_it = |note: &&Note| note.path().ends_with(resource);
+        // The first watch belongs to the time before the cut.
+        let watches = |notes: &[Note]| notes.iter().filter(of_it).any(|note| note.version().is_some());
+        let before = self.noted(watches).await.len();
         self.proxy.cut();
         happens().await;
-        let of_it = |note: &&Note| note.path().ends_with(resource);
         let count = |notes: &[Note]| notes[before..].iter().filter(of_it).count();
         let tried = count(&self.noted(|notes| count(notes) > 0).await);
         self.proxy.resume();
