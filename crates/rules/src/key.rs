@@ -13,12 +13,17 @@ use crate::rule::Item;
 /// that two placeholders of one document are different.
 pub(crate) const COMPUTED: &str = "$cel at ";
 
-/// The key of an item of the list `name` in messages: of a toleration only one of the members that identify it.
+/// The key of an item of the list `name` in messages.
 pub(crate) fn in_messages<'i>(name: &str, item: &'i Item) -> &'i str {
     match name {
-        "tolerations" => item.overlay.text("key").filter(|key| !key.is_empty()).unwrap_or("*"),
+        "tolerations" => of_toleration(item.overlay.text("key")),
         _ => &item.key,
     }
+}
+
+/// The name of a toleration in messages: only the `key` of the members that identify it.
+pub(crate) fn of_toleration(key: Option<&str>) -> &str {
+    key.filter(|key| !key.is_empty()).unwrap_or("*")
 }
 
 /// The placeholder for the key, or the keys, that `expression` computes.

@@ -1,5 +1,5 @@
-//! The table of crate boundaries, `workspace.metadata.walls` of the manifest. ARCHITECTURE.md explains the boundaries; this table is
-//! what is checked.
+//! The table of crate boundaries, `workspace.metadata.walls` of the manifest. ARCHITECTURE.md explains the boundaries; the walls
+//! check this table.
 
 use std::collections::BTreeMap;
 

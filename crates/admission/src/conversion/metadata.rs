@@ -29,10 +29,11 @@ pub(super) fn restore(
     if before.is_some() && after.is_none() {
         return Err(Unconvertible::new("the converter gave back no metadata"));
     }
-    let of = |metadata: Option<View<'_>>, name| {
-        metadata.and_then(|metadata| text(metadata, name).map(Cow::into_owned))
+    let differs = |name: &&str| {
+        let before = before.and_then(|metadata| text(metadata, name));
+        before != after.and_then(|metadata| text(metadata, name))
     };
-    if let Some(name) = IDENTITY.into_iter().find(|name| of(before, name) != of(after, name)) {
+    if let Some(name) = IDENTITY.into_iter().find(differs) {
         let why = "the metadata of one version is handed on to the other";
         return Err(Unconvertible::new(format_args!(
             "the converter gave back another metadata.{name}: {why}"

@@ -266,7 +266,7 @@ impl Reader {
             if let Some(first) = seen.get(&key) {
                 let called = match list {
                     List::Map(_) => &key,
-                    _ => written("key").filter(|key| !key.is_empty()).unwrap_or("*"),
+                    _ => key::of_toleration(written("key")),
                 };
                 let message = format!("`{called}` appears twice in `{name}`; first at {first}");
                 self.error(code, item.at(), message, "");

@@ -11,7 +11,7 @@ use crate::record::Failure;
 pub(crate) struct Call {
     /// The name of the file, without its extension.
     pub(crate) file: Option<String>,
-    /// What the review shows.
+    /// The purpose of the review, for the table of the folder.
     #[serde(default)]
     pub(crate) about: String,
     /// The path of the hook whose review is written.
@@ -26,7 +26,7 @@ pub(crate) struct Call {
     pub(crate) body: Value,
 }
 
-/// What is called, and how.
+/// The path of the request, by its kind.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Target {

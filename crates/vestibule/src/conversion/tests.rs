@@ -186,7 +186,7 @@ fn a_status_is_the_same_whatever_its_types_say_in_their_comments() {
         /// The status of one version.
         #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
         pub(super) struct Status {
-            /// What it does.
+            /// A text about the job.
             pub(super) description: String,
         }
 
@@ -200,7 +200,7 @@ fn a_status_is_the_same_whatever_its_types_say_in_their_comments() {
         /// The status of another version.
         #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
         pub(super) struct Status {
-            /// What it does there.
+            /// Another text about the job.
             pub(super) description: String,
         }
 

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use vestibule_admission::keys::schema;
 use vestibule_patch::Document;
 use vestibule_rules::{Resource, RuleSet, Subject, Verb, yaml};
-use vestibule_testenv::{Options, start_or_skip};
 
 use crate::cluster::{Cluster, Namespace};
 use rows::{ALIKE, object, refused};
@@ -90,9 +89,7 @@ async fn surprise(namespace: &Namespace, pod: &Value, expected: u16) -> Option<S
 
 #[tokio::test]
 async fn the_api_server_refuses_pods_of_the_rules_that_are_left_out_and_no_others() {
-    let options = Options::default().api_server_flag("--allow-privileged=true");
-    let Some(environment) = start_or_skip(&options).await else { return };
-    let cluster = Cluster::of(environment).await;
+    let Some(cluster) = Cluster::shared().await else { return };
     let namespace = cluster.namespace(&[]).await;
     let mut surprises = Vec::new();
     for (lines, spec, container, _) in refused() {
