@@ -1,13 +1,11 @@
 //! A value as JSON text, whose document need not read the text: the end of each container is recorded while it is written.
 
-use std::cell::Cell;
-use std::io::{self, Write};
+mod serializer;
 
 use serde::Serialize;
 use serde::ser::Error;
-use serde_json::Serializer;
-use serde_json::ser::Formatter;
 
+use self::serializer::Serializer;
 use crate::index::Indexer;
 use crate::{Document, DocumentError, Outline};
 
@@ -33,13 +31,14 @@ impl Encoded {
     /// # Errors
     /// The value cannot be encoded as JSON.
     pub fn new<T: Serialize>(value: &T, capacity: usize) -> serde_json::Result<Self> {
-        let length = Cell::new(0);
-        let mut recorder =
-            Recorder { indexer: Indexer::new(capacity), length: &length, has_all_containers: true };
-        let mut written = Counted { bytes: Vec::with_capacity(capacity), length: &length };
-        value.serialize(&mut Serializer::with_formatter(&mut written, &mut recorder))?;
-        let text = String::from_utf8(written.bytes).map_err(serde_json::Error::custom)?;
-        let Recorder { indexer, has_all_containers, .. } = recorder;
+        let mut serializer = Serializer {
+            text: Vec::with_capacity(capacity),
+            indexer: Indexer::new(capacity),
+            has_all_containers: true,
+        };
+        value.serialize(&mut serializer)?;
+        let Serializer { text, indexer, has_all_containers } = serializer;
+        let text = String::from_utf8(text).map_err(serde_json::Error::custom)?;
         let outline = has_all_containers.then(|| Outline::new(&text, indexer.finish(text.len())));
         Ok(Self { text, outline })
     }
@@ -59,84 +58,14 @@ impl Encoded {
     }
 }
 
-/// The bytes written so far. Their number is shared with the [`Recorder`].
-struct Counted<'c> {
-    bytes: Vec<u8>,
-    length: &'c Cell<usize>,
-}
-
-impl Write for Counted<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    #[inline]
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.bytes.extend_from_slice(bytes);
-        self.length.set(self.bytes.len());
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Records where containers begin and end.
-struct Recorder<'c> {
-    indexer: Indexer,
-    length: &'c Cell<usize>,
-    has_all_containers: bool,
-}
-
-impl Recorder<'_> {
-    #[inline]
-    fn open<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        self.indexer.open(self.length.get());
-        writer.write_all(bracket)
-    }
-
-    #[inline]
-    fn close<W: Write + ?Sized>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        writer.write_all(bracket)?;
-        self.indexer.close(self.length.get());
-        Ok(())
-    }
-}
-
-impl Formatter for &mut Recorder<'_> {
-    #[inline]
-    fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"[")
-    }
-
-    #[inline]
-    fn end_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"]")
-    }
-
-    #[inline]
-    fn begin_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"{")
-    }
-
-    #[inline]
-    fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"}")
-    }
-
-    /// The text of a [`RawValue`](serde_json::value::RawValue).
-    fn write_raw_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        self.has_all_containers &= !fragment.starts_with(['[', '{']);
-        writer.write_all(fragment.as_bytes())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
     use proptest::prelude::*;
+    use serde::Serialize;
+    use serde_json::Value;
     use serde_json::value::RawValue;
-    use serde_json::{Value, json};
 
     use super::Encoded;
     use crate::Document;
@@ -188,9 +117,56 @@ mod tests {
         }
     }
 
+    /// Every kind of value that serde has.
+    #[derive(Serialize)]
+    enum Kind<'a> {
+        Unit,
+        Newtype(Option<&'a str>),
+        Tuple(u8, (), char, UnitStruct),
+        Struct { text: &'a str, nothing: Option<i8>, list: [Box<Kind<'a>>; 1] },
+        Maps(BTreeMap<u64, i128>, BTreeMap<bool, f32>, HashMap<char, NewtypeStruct<'a>>, BTreeMap<Key, f64>),
+    }
+
+    #[derive(Serialize)]
+    struct UnitStruct;
+
+    #[derive(Serialize)]
+    struct NewtypeStruct<'a>(&'a str);
+
+    #[derive(Serialize, PartialEq, Eq, PartialOrd, Ord)]
+    enum Key {
+        #[serde(rename = "a \"key\"")]
+        Escaped,
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_is_that_of_serde_json(text in ".{0,40}|[a-z\"]{0,40}", number in any::<i128>(), float in any::<f64>()) {
+            let list = [Box::new(Kind::Newtype(Some(&text)))];
+            let values = vec![
+                Kind::Unit,
+                Kind::Newtype(None),
+                Kind::Tuple(number as u8, (), text.chars().next().unwrap_or('"'), UnitStruct),
+                Kind::Struct { text: &text, nothing: None, list },
+                Kind::Maps(
+                    BTreeMap::from([(number as u64, number), (1, 0)]),
+                    BTreeMap::from([(true, float as f32)]),
+                    HashMap::from([('"', NewtypeStruct(&text))]),
+                    BTreeMap::from([(Key::Escaped, float)]),
+                ),
+            ];
+            let encoded = Encoded::new(&values, 0).unwrap();
+            prop_assert_eq!(encoded.text(), serde_json::to_string(&values).unwrap());
+            prop_assert_eq!(spans(&encoded.document().unwrap()), spans(&Document::parse(encoded.text()).unwrap()));
+        }
+    }
+
     #[test]
-    fn a_value_that_is_not_json_is_refused() {
-        let keys = std::collections::BTreeMap::from([(json!([1]).to_string().into_bytes(), 1)]);
-        assert!(Encoded::new(&keys, 0).is_err());
+    fn a_key_that_is_no_string_is_refused() {
+        let map = |key| BTreeMap::from([(key, 1)]);
+        assert!(Encoded::new(&map(vec![1]), 0).is_err());
+        assert!(Encoded::new(&map(vec![]), 0).is_err());
+        assert!(Encoded::new(&BTreeMap::from([((), 1)]), 0).is_err());
+        assert!(Encoded::new(&BTreeMap::from([(BTreeMap::from([(1, 1)]), 1)]), 0).is_err());
     }
 }

@@ -18,6 +18,29 @@ pub(crate) fn plain(bytes: &[u8], mut at: usize) -> usize {
     last_plain(bytes, at)
 }
 
+/// Whether `string` has such a byte. Most strings are shorter than 16 bytes: their two ends are compared at once.
+#[inline]
+pub(crate) fn has_stop(string: &[u8]) -> bool {
+    if let Some(end) = string.last_chunk() {
+        let (chunks, _) = string.as_chunks();
+        return chunks.iter().any(|chunk| stops(*chunk) != 0) || stops(*end) != 0;
+    }
+    let Some((start, end)) = ends(string) else { return stops(filled(string)) != 0 };
+    stops((u128::from(start) << 64 | u128::from(end)).to_le_bytes()) != 0
+}
+
+/// The first and the last eight bytes of a string, which overlap; twice both ends of a shorter one. [`None`] for less than four bytes.
+#[inline(always)]
+fn ends(string: &[u8]) -> Option<(u64, u64)> {
+    if let (Some(start), Some(end)) = (string.first_chunk(), string.last_chunk()) {
+        return Some((u64::from_le_bytes(*start), u64::from_le_bytes(*end)));
+    }
+    let start = u32::from_le_bytes(*string.first_chunk()?);
+    let end = u32::from_le_bytes(*string.last_chunk()?);
+    let both = u64::from(start) << 32 | u64::from(end);
+    Some((both, both))
+}
+
 /// As [`plain`], for the last bytes of a text.
 #[cold]
 fn last_plain(bytes: &[u8], at: usize) -> usize {
@@ -100,7 +123,7 @@ fn stops(chunk: [u8; 16]) -> u32 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{BLOCK, Stops, plain};
+    use super::{BLOCK, Stops, has_stop, plain};
 
     fn one_by_one(bytes: &[u8], at: usize) -> usize {
         let stop = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
@@ -125,6 +148,9 @@ mod tests {
                 let expected = one_by_one(&bytes, at);
                 prop_assert_eq!(plain(&bytes, at), expected);
                 prop_assert_eq!(stops.next(&bytes, at), expected);
+                let length = (at * 7) % 40;
+                let string = &bytes[at..bytes.len().min(at + length)];
+                prop_assert_eq!(has_stop(string), one_by_one(string, 0) < string.len());
             }
         }
     }
