@@ -96,8 +96,8 @@ pub(crate) fn decode<T: DeserializeOwned + 'static>(object: &RawObject) -> Resul
     })
 }
 
-/// The received object for a mutating handler, without its `managedFields`: they are often a third of the text, kube-apiserver
-/// resets a webhook's changes of them, and decoding and encoding them takes longer than all else. A [`RawObject`] keeps its bytes.
+/// The received object for a mutating handler, without its `managedFields`: they are often a third of the text, a webhook has no
+/// reason to change them, and decoding and encoding them takes longer than all else. A [`RawObject`] keeps its bytes.
 pub(crate) fn decode_to_change<T: DeserializeOwned + 'static>(
     document: &Document<'_>,
     object: &RawObject,
