@@ -182,14 +182,22 @@ impl<'a> Review<'a> {
     /// # Errors
     /// The JSON is invalid, the document is of another kind, or a required member of the request is missing.
     pub fn parse(body: &'a [u8]) -> Result<Self, ReviewError> {
-        if let Some(review) = one_pass::read(body) {
-            return Ok(review);
+        let mut review = match one_pass::read(body) {
+            Some(review) => review,
+            None => {
+                let (version, request) = ReviewKind::Admission.parse::<Request<'_>>(body)?;
+                if request.uid.is_empty() {
+                    return Err(ReviewError::NoUid(ReviewKind::Admission));
+                }
+                Self { version, request }
+            }
+        };
+        let Request { operation, name, old_object, .. } = &mut review.request;
+        // The deletion of a collection calls once for each object, and the request names none of them.
+        if *operation == Operation::Delete && name.is_none() {
+            *name = old_object.and_then(|old| View::of(old).get("metadata")?.get("name")?.as_str());
         }
-        let (version, request) = ReviewKind::Admission.parse::<Request<'_>>(body)?;
-        if request.uid.is_empty() {
-            return Err(ReviewError::NoUid(ReviewKind::Admission));
-        }
-        Ok(Self { version, request })
+        Ok(review)
     }
 }
 

@@ -19,12 +19,19 @@ pub(crate) fn decode<T: DeserializeOwned>(object: &str) -> Result<T, serde_json:
     })
 }
 
-/// The received object with `null` in the place of `metadata.managedFields`; [`None`] if it has none.
+/// The received object without `metadata.managedFields`; [`None`] if it has none.
 pub(crate) fn without_managed_fields(object: &Document<'_>) -> Option<String> {
     let fields = member(&member(object, "metadata")?, "managedFields")?;
     let start = fields.text().as_ptr().addr() - object.text().as_ptr().addr();
     let (before, rest) = object.text().split_at_checked(start)?;
-    Some([before, "null", rest.strip_prefix(fields.text())?].concat())
+    let rest = rest.strip_prefix(fields.text())?;
+    // A handler of JSON that drops a member with `null` would drop the received fields.
+    let before =
+        before.trim_end().strip_suffix(':')?.trim_end().strip_suffix("\"managedFields\"")?.trim_end();
+    Some(match before.strip_suffix(',') {
+        Some(before) => [before, rest].concat(),
+        None => [before, rest.trim_start().trim_start_matches(',')].concat(),
+    })
 }
 
 /// Whether two texts are the same JSON value: a `HashMap` writes its members in a random order.

@@ -60,6 +60,18 @@ fn an_empty_name_is_no_name_and_the_prefix_is_shown() {
 }
 
 #[test]
+fn an_object_of_a_collection_that_is_deleted_has_its_name() {
+    let body = body(|review| {
+        review["request"]["name"] = Value::Null;
+        review["request"]["operation"] = json!("DELETE");
+        review["request"]["object"] = Value::Null;
+        review["request"]["oldObject"] = json!({"metadata": {"name": "web"}});
+    });
+    let Review { request, .. } = Review::parse(&body).ok().unwrap();
+    assert_eq!((request.name.as_deref(), request.display_name().as_deref()), (Some("web"), Some("web")));
+}
+
+#[test]
 fn a_name_that_was_not_checked_yet_stays_one_short_line() {
     let forged = "web\nverdict=allowed ".to_owned() + &"x".repeat(1000);
     for (name, generate_name) in [(forged.as_str(), ""), ("", forged.as_str())] {

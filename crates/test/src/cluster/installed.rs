@@ -126,8 +126,15 @@ impl<'c> Installed<'c> {
         let events = log.iter().filter(|event| {
             event["objectRef"]["namespace"].as_str().is_none_or(|namespace| namespaces.contains(namespace))
         });
-        let annotations = events.filter_map(|event| event["annotations"].as_object()).flatten();
-        let own = annotations.filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()?)));
+        // A stream has an event at its start and one at its end, with the same annotations.
+        let mut seen = BTreeSet::new();
+        let annotations = events.flat_map(|event| {
+            let of_event = event["annotations"].as_object().into_iter().flatten();
+            of_event.map(|(key, value)| (event["auditID"].as_str(), key, value))
+        });
+        let annotations = annotations.filter(|(request, key, _)| seen.insert((*request, *key)));
+        let own =
+            annotations.filter_map(|(_, key, value)| Some((key.strip_prefix(&prefix)?, value.as_str()?)));
         own.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
     }
 

@@ -50,6 +50,11 @@ pub(super) fn policy() -> Value {
         "omitStages": ["RequestReceived"],
         "rules": [
             { "level": "Metadata", "userGroups": ["system:serviceaccounts"] },
+            // Streams, to which hooks add annotations, begin with a GET too.
+            {
+                "level": "Metadata",
+                "resources": [{ "group": "", "resources": ["*/attach", "*/exec", "*/portforward", "*/proxy"] }],
+            },
             { "level": "None", "verbs": ["get", "list", "watch"] },
             { "level": "Metadata" },
         ],

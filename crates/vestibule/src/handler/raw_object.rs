@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use vestibule_patch::{Document, Outline, View};
+use vestibule_patch::{Document, DocumentError, Outline, View};
 
 /// A JSON document, byte by byte as it was received. Cheap to clone.
 ///
@@ -42,6 +42,13 @@ impl RawObject {
         let CopiedText { text, outline } = &*self.0;
         let resumed = outline.as_ref().and_then(|outline| View::resume(text.get(), outline));
         resumed.unwrap_or_else(|| View::of(text))
+    }
+
+    /// The object as a document, which is not read again if the received text was read already.
+    pub(crate) fn document(&self) -> Result<Document<'_>, DocumentError> {
+        let CopiedText { text, outline } = &*self.0;
+        let resumed = outline.as_ref().and_then(|outline| Document::resume(text.get(), outline));
+        resumed.map_or_else(|| Document::parse(text.get()), Ok)
     }
 
     /// The object as a typed value.

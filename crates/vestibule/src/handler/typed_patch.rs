@@ -35,7 +35,7 @@ impl Received {
     }
 
     pub(crate) fn decode<T: DeserializeOwned + 'static>(&self) -> Result<T, Reject> {
-        let document = Document::parse(self.object.as_str()).map_err(failed);
+        let document = self.object.document().map_err(failed);
         document.and_then(|document| decode_to_change(&document, &self.object)).map_err(Reject::from_fault)
     }
 
@@ -44,7 +44,7 @@ impl Received {
     where
         T: DeserializeOwned + Serialize + 'static,
     {
-        let received = Document::parse(self.object.as_str()).map_err(failed).map_err(Reject::from_fault)?;
+        let received = self.object.document().map_err(failed).map_err(Reject::from_fault)?;
         let encode = |object| encode(object, received.text().len());
         let diff = || diff_onto::<T>(&encode(before)?, &encode(after)?, &received, self.schema);
         diff().map_err(Reject::from_fault)
@@ -52,7 +52,7 @@ impl Received {
 
     pub(crate) fn patched(&self, operations: &[Operation]) -> Result<Self, Reject> {
         let apply = || {
-            let mut document = Document::parse(self.object.as_str()).map_err(failed)?;
+            let mut document = self.object.document().map_err(failed)?;
             document.apply_all(operations).map_err(failed)?;
             decode::decode(&document.to_json()).map_err(failed)
         };
@@ -96,8 +96,8 @@ pub(crate) fn decode<T: DeserializeOwned + 'static>(object: &RawObject) -> Resul
     })
 }
 
-/// The received object for a mutating handler, without its `managedFields`: they are often a third of the text, kube-apiserver
-/// resets a webhook's changes of them, and decoding and encoding them takes longer than all else. A [`RawObject`] keeps its bytes.
+/// The received object for a mutating handler, without its `managedFields`: they are often a third of the text, a webhook has no
+/// reason to change them, and decoding and encoding them takes longer than all else. A [`RawObject`] keeps its bytes.
 pub(crate) fn decode_to_change<T: DeserializeOwned + 'static>(
     document: &Document<'_>,
     object: &RawObject,

@@ -8,9 +8,9 @@ use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client};
 use serde_json::json;
-use vestibule::Operation::Create;
+use vestibule::Operation::{Connect, Create};
 use vestibule::admission::Decision;
-use vestibule::{App, Change, Context, FailurePolicy, Reject, Watch, deny, on};
+use vestibule::{App, Change, Context, FailurePolicy, Reject, Rule, Watch, deny, on, on_rules};
 use vestibule_manifests::RegistrationMode;
 use vestibule_test::{Breakage, Cluster};
 
@@ -79,6 +79,22 @@ async fn an_app_runs_under_its_own_manifests() {
     pods.create(&PostParams::default(), &pod("two")).await.unwrap();
     assert_eq!(installed.reviews("paint").len(), 2);
     assert_eq!(installed.forbidden(), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_audit_annotations_of_a_stream_are_listed_once() {
+    async fn no_proxy(_: Change<serde_json::Value>, context: Context) -> Result<(), Reject> {
+        context.audit("stream", context.subresource().unwrap_or_default());
+        Err(deny("no proxy"))
+    }
+    let Some(cluster) = Cluster::shared_or_skip().await else { return };
+    let proxies = on_rules([Rule::new("v1", "pods/proxy", [Connect])]).failure_policy(FailurePolicy::Fail);
+    let installed = cluster.install(App::new("streams").validate("no-proxy", proxies, no_proxy)).await;
+    let namespace = cluster.namespace(&[]).await;
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), &namespace);
+    let refused = pods.get_subresource("proxy", "web").await.unwrap_err().to_string();
+    assert!(refused.contains("no proxy"), "{refused}");
+    assert_eq!(installed.audit_annotations("no-proxy"), [("stream".to_owned(), "proxy".to_owned())]);
 }
 
 #[tokio::test]
