@@ -143,7 +143,8 @@ impl Context {
         self.call.subresource.as_deref()
     }
 
-    /// The object's name, also of each object of a collection that is deleted; absent while the API server has yet to make one from [`Context::generate_name`].
+    /// The object's name, also of each object of a collection that is deleted; absent while the API server has yet to make one from
+    /// [`Context::generate_name`].
     pub fn name(&self) -> Option<&str> {
         self.call.name.as_deref()
     }
