@@ -84,7 +84,15 @@ fn rule(name: &str, dir: &Path) -> Result<Vec<(PathBuf, String)>, CommandError> 
     })?;
     let file = format!("{name}.yaml");
     let files = [(dir.to_owned(), RULE), (dir.join("tests"), CASES)];
-    Ok(files.map(|(folder, template)| (folder.join(&file), template.replace(NAME, name))).into())
+    // `123` would be a number, and `null` no name.
+    let quoted = vestibule_rules::yaml::from_json(&serde_json::json!(name).to_string());
+    let quoted = format!("name: {}", quoted.as_deref().unwrap_or(name).trim_end());
+    let field = format!("name: {NAME}");
+    let text = |template: &str| {
+        let parts: Vec<_> = template.split(&field).map(|part| part.replace(NAME, name)).collect();
+        parts.join(&quoted)
+    };
+    Ok(files.map(|(folder, template)| (folder.join(&file), text(template))).into())
 }
 
 /// Writes a file that does not exist yet.

@@ -29,6 +29,8 @@ const WORKLOADS: [Workload; 8] = [
 /// rules derive the Deployment. The real hash is not known, so the placeholder must not be printed.
 const HASH: &str = "0not-known-yet0";
 
+const VOLUMES: &str = "/spec/volumes";
+
 impl Workload {
     pub(crate) fn of(api_version: &str, kind: &str) -> Option<&'static Self> {
         WORKLOADS.iter().find(|workload| workload.api_version == api_version && workload.kind == kind)
@@ -59,6 +61,9 @@ impl Workload {
             part("spec")
         );
         let mut pod = Document::parse(&pod)?;
+        for claim in claims(&workload) {
+            add_claim(&mut pod, &claim, name)?;
+        }
         set(&mut pod, "/metadata/generateName", &serde_json::json!(format!("{name}-")))?;
         if let Some((api_version, kind)) = self.owner {
             let mut owner_name = name.to_owned();
@@ -106,14 +111,49 @@ pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
         "a rule writes the hash of the template, or the name of the ReplicaSet, which is not known before there is a pod"
     );
     let mut grafted = Vec::with_capacity(operations.len());
+    let object = Document::parse(json)?;
     let metadata: Pointer = format!("{prefix}/metadata").parse()?;
     let writes = operations.iter().any(|operation| operation.path().as_str().starts_with("/metadata/"));
     // Every object has metadata, but a template may have none.
-    if writes && present(Document::parse(json)?.at(&metadata)).is_none() {
+    if writes && present(object.at(&metadata)).is_none() {
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
     grafted.extend(under(operations, prefix)?);
+    let volumes: Pointer = format!("{prefix}{VOLUMES}").parse()?;
+    let appended = volumes.child("-");
+    // The pod has the volumes of claims, and the template may have none.
+    if present(object.at(&volumes)).is_none()
+        && let Some(Operation::Add { path, value }) =
+            grafted.iter_mut().find(|operation| *operation.path() == appended)
+    {
+        (*path, *value) = (volumes, serde_json::value::to_raw_value(&[&**value])?.into());
+    }
     Ok(grafted)
+}
+
+/// The names of the volumes that a StatefulSet gives each of its pods.
+fn claims(workload: &Document<'_>) -> impl Iterator<Item = String> {
+    let spec = present(workload.view().get("spec"));
+    let claims = spec.and_then(|spec| present(spec.get("volumeClaimTemplates")));
+    let claims = claims.map(View::items).unwrap_or_default().into_iter();
+    claims.filter_map(|claim| Some(claim.get("metadata")?.get("name")?.as_str()?.into_owned()))
+}
+
+/// Adds the volume of a claim to the pod of the StatefulSet `name`, as its controller does: it takes the place of a volume of this
+/// name. Another one becomes the last, so that the volumes of the template keep their indices.
+fn add_claim(pod: &mut Document<'_>, claim: &str, name: &str) -> anyhow::Result<()> {
+    let volume = serde_json::json!({
+        "name": claim, "persistentVolumeClaim": {"claimName": format!("{claim}-{name}-0")},
+    });
+    let Some(volumes) = present(pod.at(&VOLUMES.parse()?)).map(View::items) else {
+        return set(pod, VOLUMES, &serde_json::json!([volume]));
+    };
+    let is_named = |volume: &View<'_>| volume.get("name").and_then(View::as_str).as_deref() == Some(claim);
+    let Some(index) = volumes.iter().position(is_named) else {
+        return set(pod, &format!("{VOLUMES}/-"), &volume);
+    };
+    let path = format!("{VOLUMES}/{index}").parse()?;
+    Ok(pod.apply(&Operation::Replace { path, value: raw(&volume)? })?)
 }
 
 /// The operations with `prefix` before their paths.

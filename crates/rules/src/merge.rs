@@ -79,9 +79,9 @@ pub(crate) fn apply(
     // The pod's annotations come before its containers: a container in the first place adds an annotation unless it is there.
     let Layout { metadata, spec, .. } = layout;
     merge.parts(metadata, "", 0, shape.metadata, &rule.metadata)?;
-    let class = merge.priority_class();
+    let classes = merge.classes();
     merge.parts(spec, "", 0, shape.spec, &rule.spec)?;
-    merge.remove_outdated_priority(class.as_deref())?;
+    merge.remove_derived(&classes)?;
     merge.volumes()?;
     let mut firsts = Vec::new();
     for list in ["initContainers", "containers"] {

@@ -116,6 +116,8 @@ fn unchanged<'e>(pass: &'e Evaluation<'_, Admission>) -> Vec<(&'e Verdict, Strin
         let rule = &*verdict.rule;
         let why = match &verdict.outcome {
             _ if is_other_resource(verdict) && (is_applied(rule) || has_other(rule)) => continue,
+            // The rule made its own condition false.
+            Outcome::Skipped { reason: Reason::MatchConditionFalse, .. } if is_applied(rule) => continue,
             Outcome::Skipped { reason, sentence } => format!("{reason}: {sentence}"),
             Outcome::Denied { .. } => "denied: it refuses the object".to_owned(),
             _ if is_applied(rule) => continue,

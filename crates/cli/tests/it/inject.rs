@@ -314,6 +314,36 @@ fn the_hash_of_a_template_is_not_written() {
     }
 }
 
+/// Regression test: `scratch` was mounted over the claim's data, and `backup` was left out.
+#[test]
+fn pods_of_a_stateful_set_have_the_volumes_of_its_claims() {
+    let of = |name: &str, parts: &str| {
+        let (head, _) = TARGET.split_once("  containerPatches:").unwrap();
+        format!("---\n{}{parts}", head.replace("name: target", &format!("name: {name}")))
+    };
+    let backup = "  volumes: [{name: more, emptyDir: {}}]\n  sidecars: [{name: backup, image: i, volumeMounts: [{name: data, mountPath: /data}, {name: more, mountPath: /more}]}]\n";
+    let rules = of("backup", backup) + &of("scratch", "  volumes: [{name: data, emptyDir: {}}]\n");
+    let set = |volumes: Value| {
+        let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}], "volumes": volumes}});
+        let claims = json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "logs"}}]);
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": {"template": template, "volumeClaimTemplates": claims}})
+    };
+    for volumes in [json!(null), json!([{"name": "own", "emptyDir": {}}, {"name": "data", "emptyDir": {}}])] {
+        let set = set(volumes.clone()).to_string();
+        let folder = Folder::with(&[("rules.yaml", &rules), ("db.json", &set)]);
+        let done = folder.run("inject -f db.json --rules rules.yaml -o json");
+        done.tells("rule scratch was left out: volume `data` exists already");
+        let spec = &json(&done.out)["spec"]["template"]["spec"];
+        let mut expected = volumes.as_array().cloned().unwrap_or_default();
+        expected.push(json!({"name": "more", "emptyDir": {}}));
+        assert_eq!(
+            (&spec["volumes"], &spec["initContainers"][0]["name"]),
+            (&json!(expected), &json!("backup"))
+        );
+        assert!(folder.run("try db.json --rules rules.yaml").stdout().ends_with("second pass: no change\n"));
+    }
+}
+
 #[test]
 fn a_note_names_a_mode_other_than_on() {
     let settings = |mode: &str| {

@@ -203,4 +203,13 @@ fn a_new_rule_passes_lint_and_its_test_cases() {
     folder.run("new rule banner --dir rules").fails(2, "rules/tests/banner.yaml: the file exists already");
     assert!(!folder.path().join("rules/banner.yaml").exists());
     folder.run("new rule ../up").fails(2, "cannot be the name of a rule");
+
+    for name in ["123", "null", "true", "my-greeting"] {
+        folder.run(&format!("new rule {name} --dir odd")).exits(0);
+        let written = fs::read_to_string(folder.path().join(format!("odd/{name}.yaml"))).unwrap();
+        let shown = if name == "my-greeting" { name.to_owned() } else { format!("\"{name}\"") };
+        assert!(written.contains(&format!("metadata:\n  name: {shown}\n")), "{written}");
+    }
+    folder.run("lint --strict odd").exits(0);
+    folder.run("test odd/tests").exits(0);
 }

@@ -48,6 +48,15 @@ fn a_rule_is_listed_once_for_several_entries() {
     assert_eq!(out.matches("red, namespace_not_matched").count(), 1, "{out}");
     assert!(out.contains("rule blue, pod.labels") && !out.contains("unchanged"), "{out}");
 
+    // The hook of best-effort rules gets the object after the required one, where the condition of an applied rule is false.
+    let once = TARGET.replace("name: target", "name: once").replace(
+        "spec:\n",
+        "spec:\n  matchConditions: [{name: none, expression: '!has(object.spec.containers[0].env)'}]\n",
+    );
+    let folder = Folder::with(&[("rules.yaml", &(once + &required("blue", "blue"))), ("pod.yaml", POD)]);
+    let out = folder.run("try pod.yaml --rules rules.yaml --namespace-labels team=blue").stdout();
+    assert!(out.contains("rule once, ") && !out.contains("once, match_condition_false"), "{out}");
+
     // Rules for other kinds are evaluated on the Deployment and on its pod.
     let of = |name: &str, target: &str| {
         TARGET

@@ -43,6 +43,13 @@ pub(crate) struct Reads {
     pub(crate) user: bool,
 }
 
+impl Expression {
+    /// Whether it may leave out its field.
+    pub(crate) fn may_be_absent(&self) -> bool {
+        matches!(self.result, Type::Optional(_))
+    }
+}
+
 impl Reads {
     pub(crate) fn add(&mut self, other: Self) {
         self.object |= other.object;

@@ -4,7 +4,7 @@ use super::expressions::is_expression;
 use super::parts::{names, paired_in_order};
 use super::reader::Reader;
 use crate::diagnostic::REFUSED_FIELDS;
-use crate::overlay::Overlay;
+use crate::overlay::{self, Overlay};
 use crate::rule::OnConflict;
 use crate::yaml::Node;
 
@@ -55,12 +55,17 @@ const ANYWHERE: &[Row] = &[
     (&["hostAliases"], None, Needs(&[("ip", ANY)])),
     (&["matchExpressions"], Some(("operator", &["DoesNotExist", "Exists"])), Excludes(("values", ANY))),
     (&["matchExpressions"], Some(("operator", &["In", "NotIn"])), Needs(&[("values", ANY)])),
+    // The API server computes these fields from the classes.
+    (&["pod.spec"], Some(("overhead", ANY)), Needs(&[("runtimeClassName", ANY)])),
+    (&["pod.spec"], Some(("preemptionPolicy", &["Never"])), Needs(&[("priorityClassName", ANY)])),
+    (&["pod.spec"], Some(("priority", ANY)), Needs(&[("priorityClassName", ANY)])),
     (PROFILES, Some(("type", LOCAL)), Needs(&[("localhostProfile", ANY)])),
     (PROFILES, Some(("localhostProfile", ANY)), Needs(&[("type", LOCAL)])),
     (&["readinessProbe"], None, Excludes(("terminationGracePeriodSeconds", ANY))),
     (&["tolerations"], Some(("operator", &["Exists"])), Excludes(("value", ANY))),
     (&["tolerations"], Some(("tolerationSeconds", ANY)), Needs(&[("effect", &["NoExecute"])])),
     (&["tolerations"], Some(("value", ANY)), Needs(&[("key", ANY)])),
+    (&["topologySpreadConstraints"], Some(("matchLabelKeys", ANY)), Needs(&[("labelSelector", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("topologyKey", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("whenUnsatisfiable", ANY)])),
     (
@@ -73,7 +78,7 @@ const ANYWHERE: &[Row] = &[
 
 /// Constraints on an injected container or volume that does not complete one of the pod, as it may with `onConflict: override`.
 const COMPLETE: &[Row] = &[
-    (&["configMap", "configMapKeyRef", "secretKeyRef"], None, Needs(&[("name", ANY)])),
+    (&["configMap", "configMapKeyRef", "configMapRef", "secretKeyRef"], None, Needs(&[("name", ANY)])),
     (&["configMapKeyRef", "secretKeyRef"], None, Needs(&[("key", ANY)])),
     (&["csi"], None, Needs(&[("driver", ANY)])),
     (&["envFrom"], None, Needs(&[("configMapRef", ANY), ("secretRef", ANY)])),
@@ -110,6 +115,10 @@ impl Reader {
         let is_injected = ["initContainers", "sidecars", "volumes"].contains(&field);
         let is_complete = is_injected && on_conflict != OnConflict::Override;
         self.check_object(node, field, is_complete);
+        // A block, or the pod's specification, may complete an object of the pod.
+        if on_conflict != OnConflict::Override && !["containerPatches", "pod.spec"].contains(&field) {
+            self.check_optional(field, item);
+        }
         let entries = node.as_map().unwrap_or_default();
         for entry in paired_in_order(entries, item.members(), names).into_iter().flatten() {
             self.check_within(&entry.value, &entry.key, is_complete);
@@ -146,6 +155,26 @@ impl Reader {
         for (_, when, constraint) in rows.filter(|(objects, ..)| objects.contains(&name)) {
             if when.is_none_or(|member| has(node, member) == Some(true)) {
                 self.check_constraint(node, name, *when, constraint);
+            }
+        }
+    }
+
+    /// Reports expressions that may leave out a field that the API server needs.
+    // Recursion is bounded by the depth of the rule's document.
+    fn check_optional(&mut self, name: &str, overlay: &Overlay) {
+        overlay.items().iter().for_each(|item| self.check_optional(name, item));
+        for overlay::Member { name: field, value, .. } in overlay.members() {
+            match value {
+                Overlay::Expression(written) if written.may_be_absent() => {
+                    let needs = |constraint: &Constraint| matches!(constraint, Needs([(needed, _)]) if needed == field);
+                    let mut rows = COMPLETE.iter().filter(|(objects, ..)| objects.contains(&name));
+                    if rows.any(|(_, when, constraint)| when.is_none() && needs(constraint)) {
+                        let message =
+                            format!("`{name}` needs `{field}`, which this expression may leave out");
+                        self.warning(&REFUSED_FIELDS, written.at, message);
+                    }
+                }
+                _ => self.check_optional(field, value),
             }
         }
     }

@@ -130,6 +130,8 @@ impl<'d> Draft<'d> {
             return;
         }
         self.edit.open_items(&self.layout.list("containers"));
+        // The call above opened it without preparing lookups in it.
+        self.edit.open(&self.layout.spec);
     }
 
     /// Opens the value at `place` for frequent lookups.

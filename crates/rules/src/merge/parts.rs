@@ -13,7 +13,9 @@ use crate::pod;
 use crate::rule::{Item, OnConflict, Part};
 use crate::subject::string_member;
 
-const PRIORITY_CLASS: &str = "priorityClassName";
+/// Names of classes, and the fields that the API server derives from each class.
+const CLASSES: [(&str, &[&str]); 2] =
+    [("priorityClassName", &["priority", "preemptionPolicy"]), ("runtimeClassName", &["overhead"])];
 
 /// Parts that belong into a map or list that is absent. All of them are added in one operation.
 struct Missing<'r> {
@@ -86,10 +88,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         }
     }
 
-    /// The name of the pod's priority class, if the rule has one.
-    pub(super) fn priority_class(&self) -> Option<String> {
-        self.spec_part(PRIORITY_CLASS)?;
-        string_member(self.draft.at(&self.draft.layout.spec), PRIORITY_CLASS).map(Cow::into_owned)
+    /// The names of the pod's classes, of those that the rule has.
+    pub(super) fn classes(&self) -> [Option<String>; 2] {
+        CLASSES.map(|(class, _)| {
+            self.spec_part(class)?;
+            string_member(self.draft.at(&self.draft.layout.spec), class).map(Cow::into_owned)
+        })
     }
 
     /// The rule's part for the member `name` of the specification.
@@ -97,17 +101,20 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         self.rule.spec.iter().find(|part| part.path.is_empty() && part.item.key == name)
     }
 
-    /// Removes the fields that the API server derived from the `previous` class of the pod. It derives absent fields again, and
-    /// refuses a pod whose fields do not fit its class.
-    pub(super) fn remove_outdated_priority(&mut self, previous: Option<&str>) -> Result<(), Failure> {
-        let Some(class) = self.spec_part(PRIORITY_CLASS) else { return Ok(()) };
-        if self.priority_class().as_deref() == previous {
-            return Ok(());
-        }
-        for name in ["priority", "preemptionPolicy"] {
-            let place = self.draft.layout.spec.child(name);
-            if self.spec_part(name).is_none() && self.draft.at(&place).is_some() {
-                self.remove(&class.item.clause, place)?;
+    /// Removes the fields that the API server derived from the `previous` classes of the pod. It derives absent fields again, and
+    /// refuses a pod whose fields do not fit its classes.
+    pub(super) fn remove_derived(&mut self, previous: &[Option<String>]) -> Result<(), Failure> {
+        let changed = self.classes();
+        for (index, (class, derived)) in CLASSES.into_iter().enumerate() {
+            let Some(part) = self.spec_part(class) else { continue };
+            if changed.get(index) == previous.get(index) {
+                continue;
+            }
+            for name in derived {
+                let place = self.draft.layout.spec.child(name);
+                if self.spec_part(name).is_none() && self.draft.at(&place).is_some() {
+                    self.remove(&part.item.clause, place)?;
+                }
             }
         }
         Ok(())

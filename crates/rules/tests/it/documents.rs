@@ -85,7 +85,7 @@ fn every_error_has_its_code_location_and_help() {
         ("imagePullSecrets: [{name: a}, {name: a}]", "VST0116 7:33 "),
         ("imagePullSecrets: [a]", "VST0111 7:22 for example `{name: registry}`"),
         ("pod: {spec: {hostNetwrk: true}}", "VST0110 7:16 did you mean `hostNetwork`?"),
-        ("pod: {spec: {priority: high}}", "VST0111 7:26 "),
+        ("pod: {spec: {terminationGracePeriodSeconds: high}}", "VST0111 7:47 "),
         ("pod: {spec: {volumes: [{name: v}]}}", "VST0152 7:16 they belong in `spec.volumes`"),
         (
             "pod: {spec: {dnsConfig: {nameservers: [1.1.1.1]}}}",

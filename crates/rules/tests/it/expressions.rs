@@ -435,6 +435,24 @@ fn findings_point_into_folded_and_quoted_expressions() {
     assert_eq!(places, ["11:14", "12:35"], "{findings:?}");
 }
 
+/// Regression test: `sort` and `find` were proposed, and the variables of the macro were reported too.
+#[test]
+fn a_function_of_the_api_server_that_is_left_out_is_one_finding() {
+    for (text, help) in [
+        ("object.spec.containers.sortBy(c, c.name)", "`sort` sorts"),
+        ("cel.bind(x, 1, x + 1)", "under `variables`"),
+        ("object.spec.containers.all(i, c, c.name != '')", "one variable"),
+        ("object.metadata.labels.transformList(k, v, v)", "one variable"),
+        ("authorizer.group('').resource('pods').check('get').allowed()", "no `authorizer`"),
+        ("format.dns1123Label().validate('a')", "no named formats"),
+    ] {
+        let lines = format!("variables: [{{name: v, expression: \"{text}\"}}]\npod: {{labels: {{a: b}}}}");
+        let Err(findings) = load(&rule("r", &lines)) else { panic!("{text}") };
+        let told = findings[0].help().unwrap_or_default();
+        assert!(findings.len() == 1 && told.contains(help), "{text}: {findings:?}");
+    }
+}
+
 #[test]
 fn the_members_of_request() {
     let rules = rules(&rule(

@@ -165,7 +165,13 @@ fn the_later_of_two_rules_that_override_a_field_wins() {
 /// The state in which the API server's own admission leaves a pod without a class. It refuses another class with the
 /// values that it wrote.
 #[test]
-fn fields_derived_from_the_priority_class_are_removed_with_it() {
+fn fields_derived_from_a_class_are_removed_with_it() {
+    let override_class = |name: &str| {
+        let spec = format!(r#"{{"containers":[],"runtimeClassName":"{name}","overhead":{{"cpu":"1"}}}}"#);
+        done("onConflict: override\npod: {spec: {runtimeClassName: b}}", &spec)
+    };
+    assert_eq!(override_class("a"), ["replace /spec/runtimeClassName \"b\"", "remove /spec/overhead"]);
+    assert!(override_class("b").is_empty());
     let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
     let plain = pod(r#"{"containers":[],"priority":0,"preemptionPolicy":"PreemptLowerPriority"}"#);
     let path = |step: &String| step.split(' ').take(2).collect::<Vec<_>>().join(" ");

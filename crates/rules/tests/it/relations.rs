@@ -46,6 +46,35 @@ fn parts_that_are_completed_get_no_warning() {
     }
 }
 
+/// The API server refuses `configMapRef: {}`.
+#[test]
+fn an_expression_that_may_leave_out_a_needed_field_gets_a_warning() {
+    let none = "name: {$cel: \"object.metadata.?labels[?'a']\"}";
+    for (lines, warned) in [
+        (format!("volumes: [{{name: v, configMap: {{{none}}}}}]"), true),
+        (
+            format!("containerPatches: [{{select: {{all: true}}, envFrom: [{{configMapRef: {{{none}}}}}]}}]"),
+            true,
+        ),
+        (
+            format!(
+                "sidecars: [{{name: s, image: i, env: [{{name: A, valueFrom: {{configMapKeyRef: {{key: k, {none}}}}}}}]}}]"
+            ),
+            true,
+        ),
+        (format!("onConflict: override\nvolumes: [{{name: v, configMap: {{{none}}}}}]"), false),
+        (
+            "volumes: [{name: v, configMap: {name: a, optional: {$cel: \"optional.of(true)\"}}}]".to_owned(),
+            false,
+        ),
+    ] {
+        let found = findings(&lines);
+        let is_warned =
+            found.iter().any(|one| one.contains("needs `name`, which this expression may leave out"));
+        assert_eq!(is_warned, warned, "{lines}: {found:?}");
+    }
+}
+
 #[test]
 fn a_value_that_may_be_a_secret_is_not_shown() {
     let lines = "sidecars: [{name: s, image: i, imagePullPolicy: hunter2}]\npod: {spec: {tolerations: [{value: hunter2}]}}";

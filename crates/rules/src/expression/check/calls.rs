@@ -28,6 +28,11 @@ impl Checker<'_> {
             }
         }
         call.function = call.function.or_else(|| find(&call.name));
+        // Its arguments may name variables of a macro, so they are not checked.
+        if call.function.is_none() && in_place_of(&call.name).is_some() {
+            self.unknown_function(at, &call.name);
+            return Type::Any;
+        }
         if let ("optMap" | "optFlatMap", true, [target, Node { part: Part::Name(variable), .. }, body]) =
             (call.name.as_str(), call.is_method, call.arguments.as_mut_slice())
         {
@@ -94,11 +99,27 @@ impl Checker<'_> {
 
     fn unknown_function(&mut self, at: usize, name: &str) {
         let known = TABLE.iter().map(|function| function.name).chain(MACROS.iter().copied());
-        let help = match nearest(name, known) {
-            Some(near) if near == name => format!("`{near}` takes other arguments"),
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "the reference lists all functions".to_owned(),
+        let help = match (in_place_of(name), nearest(name, known)) {
+            (Some(help), _) => help.to_owned(),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "the reference lists all functions".to_owned(),
         };
         self.report(&diagnostic::UNKNOWN_FUNCTION, at, format!("there is no function `{name}`"), help);
     }
+}
+
+/// The help for macros with other arguments, and for functions of the API server that rules do not have.
+fn in_place_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "all" | "exists" | "exists_one" | "filter" | "map" => {
+            "it takes one variable: `list.filter(item, item != '')`"
+        }
+        "transformList" | "transformMap" | "transformMapEntry" => "`map` and `filter` take one variable",
+        "bind" => "name the value under `variables`, and read `variables.NAME`",
+        "sortBy" => "`sort` sorts single values: `list.map(item, item.name).sort()`",
+        "allowed" => "rules have no `authorizer`",
+        "validate" => "rules have no named formats; `matches` takes a pattern",
+        "timestamp" => "rules have no timestamps",
+        _ => return None,
+    })
 }

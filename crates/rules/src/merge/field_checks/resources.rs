@@ -13,15 +13,16 @@ use crate::quantity::rounded_nanos;
 use crate::subject::{is_native_sidecar, string_member};
 
 pub(super) static CHECKS: &[FieldCheck] = &[
-    FieldCheck::of_container(&[], &["resources"], amounts),
+    FieldCheck::of_container(&[], &["resources"], |_, container| over_limit(container.view)),
     FieldCheck::of_container(&[], &["resources"], huge_pages),
     FieldCheck::of_container(&[], &["resources"], claims),
+    FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec)),
     FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];
 
-/// The error in the request and the limit of one resource.
-fn amounts(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
-    let resources = present(container.view, "resources")?;
+/// The error in the request and the limit of one resource of a container, or of the pod.
+fn over_limit(object: View<'_>) -> Option<String> {
+    let resources = present(object, "resources")?;
     let requests = present(resources, "requests")?;
     let limits = present(resources, "limits").map(View::entries).unwrap_or_default();
     let limits: HashMap<_, _> = limits.into_iter().collect();

@@ -19,6 +19,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_pod(&["hostNetwork"], shared_host_ports).with_container(&[OVERRIDING_PORTS]),
     FieldCheck::of_pod(&["dnsConfig", "dnsPolicy"], name_servers),
     FieldCheck::of_pod(&["activeDeadlineSeconds", "restartPolicy"], completion),
+    FieldCheck::of_pod(&["topologySpreadConstraints"], selected_label_keys),
 ];
 
 fn scheduling_gates(pod: &Pod<'_>) -> Option<String> {
@@ -104,6 +105,25 @@ fn completion(pod: &Pod<'_>) -> Option<String> {
         false => present(pod.spec, "activeDeadlineSeconds")
             .map(|_| "the pods of the workload cannot have `activeDeadlineSeconds`".to_owned()),
     }
+}
+
+/// The API server adds the pod's value of each of `matchLabelKeys` to the selector, and refuses a second requirement of the key.
+fn selected_label_keys(pod: &Pod<'_>) -> Option<String> {
+    let labels = present(pod.metadata?, "labels")?;
+    items(pod.spec, "topologySpreadConstraints").find_map(|constraint| {
+        let selector = present(constraint, "labelSelector")?;
+        let expressions: HashSet<_> = items(selector, "matchExpressions")
+            .filter_map(|expression| string_member(expression, "key"))
+            .collect();
+        let is_selected = |key: &str| {
+            let is_matched = || present(selector, "matchLabels").and_then(|all| present(all, key));
+            expressions.contains(key) || is_matched().is_some()
+        };
+        let mut keys = items(constraint, "matchLabelKeys").filter_map(View::as_str);
+        let key = keys.find(|key| present(labels, key).is_some() && is_selected(key))?;
+        let shown = printable_short(&key);
+        Some(format!("a topology spread constraint has `{shown}` in `labelSelector` and in `matchLabelKeys`"))
+    })
 }
 
 fn exclude(one: &str, other: &str) -> String {

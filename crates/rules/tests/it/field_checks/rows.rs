@@ -6,6 +6,24 @@ type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const OF_PODS: &[Row] = &[
     (
+        "pod: {spec: {resources: {requests: {cpu: 500m}}}}",
+        r#""resources":{"limits":{"cpu":"100m"}}"#,
+        "",
+        "more `cpu` would be requested than its limit allows",
+    ),
+    (
+        "pod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [app]}]}}",
+        "",
+        "",
+        "has `app` in `labelSelector` and in `matchLabelKeys`",
+    ),
+    (
+        "pod: {labels: {a: b}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchExpressions: [{key: a, operator: Exists}]}, matchLabelKeys: [a]}]}}",
+        "",
+        "",
+        "has `a` in `labelSelector` and in `matchLabelKeys`",
+    ),
+    (
         "containerPatches: [{select: {all: true, init: true}, readinessProbe: {tcpSocket: {port: 80}}}]",
         r#""initContainers":[{"name":"init","image":"i"}]"#,
         "",
@@ -158,6 +176,11 @@ pub(crate) const OF_CONTAINERS: &[Row] = &[
 
 /// Rules that are applied: at least one beside each check.
 pub(crate) const ALIKE: &[(&str, &str, &str)] = &[
+    (
+        "pod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {role: db}}, matchLabelKeys: [app, role]}]}}",
+        "",
+        "",
+    ),
     ("pod: {spec: {schedulingGates: [{name: a.b/c}]}}", "", ""),
     ("pod: {spec: {shareProcessNamespace: true}}", r#""hostPID":false"#, ""),
     (

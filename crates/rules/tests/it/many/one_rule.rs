@@ -40,6 +40,15 @@ fn listening(count: usize) -> String {
 }
 
 #[test]
+fn fields_of_the_specification() {
+    takes_linear_time_in_items("unchanged", |count| {
+        let fields = joined(count, |n| format!(r#","x{n}":1"#)).replace(",,", ",");
+        let object = pod(&format!(r#"{{"containers":[]{fields}}}"#));
+        (listed("pod:\n  spec:", 4, count, |n| format!("x{n}: 1")), object)
+    });
+}
+
+#[test]
 fn ports_of_a_sidecar() {
     takes_linear_time_in_items("applied", |count| {
         let port = |n: usize| format!("- {{containerPort: {}}}", 10_000 + n);

@@ -29,6 +29,7 @@ const OF_SIDECARS: &[Row] = &[
     ("env: [{name: A, valueFrom: {secretKeyRef: {name: b}}}]", "`secretKeyRef` needs `key`"),
     ("env: [{name: A, valueFrom: {configMapKeyRef: {key: b}}}]", "`configMapKeyRef` needs `name`"),
     ("env: [{name: A, valueFrom: {resourceFieldRef: {divisor: 1}}}]", "`resourceFieldRef` needs `resource`"),
+    ("envFrom: [{configMapRef: {optional: true}}]", "`configMapRef` needs `name`"),
     ("envFrom: [{prefix: A}]", "`envFrom` needs `configMapRef` or `secretRef`"),
     ("securityContext: {seccompProfile: {type: Localhost}}", "`type: Localhost` needs `localhostProfile`"),
     (
@@ -77,6 +78,13 @@ const OF_PODS: &[Row] = &[
         "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: Never}]",
         "`whenUnsatisfiable`",
     ),
+    (
+        "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, matchLabelKeys: [role]}]",
+        "`matchLabelKeys` needs `labelSelector`",
+    ),
+    ("overhead: {cpu: 1}", "`overhead` needs `runtimeClassName`"),
+    ("priority: 9", "`priority` needs `priorityClassName`"),
+    ("preemptionPolicy: Never", "`preemptionPolicy: Never` needs `priorityClassName`"),
     ("dnsPolicy: clusterFirst", "`dnsPolicy`"),
     ("restartPolicy: always", "`restartPolicy`"),
     ("tolerations: [{key: a, effect: noschedule}]", "`effect`"),
@@ -123,6 +131,7 @@ const TAKEN_OF_VOLUMES: &[&str] = &[
 ];
 
 const TAKEN_OF_PODS: &[&str] = &[
+    "preemptionPolicy: PreemptLowerPriority",
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {role: db}}, matchLabelKeys: [role]}]",
     "tolerations: [{key: a, operator: Exists, value: '', effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}]",
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, minDomains: 2, labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: b, operator: Exists, values: []}]}, matchLabelKeys: [app]}]",
