@@ -17,7 +17,7 @@ use vestibule_identity::with_causes;
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
 use super::{CommandError, print, say};
-use crate::install::NOT_AN_API_SERVER;
+use crate::install::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
 /// The field manager of the changes.
@@ -194,6 +194,7 @@ impl LevelConfigMap<'_> {
 
     fn failed(&self, error: kube::Error) -> CommandError {
         match error {
+            kube::Error::Api(status) if status.code == 401 => CommandError::input(UNAUTHORIZED),
             kube::Error::Api(status) => CommandError::running(format_args!(
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
                 status.message, self.connection.namespace
