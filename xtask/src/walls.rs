@@ -158,7 +158,7 @@ fn breach_of_external(crates: &[Crate], krate: &Crate, dependency: &Dependency) 
     let Crate { name, because, .. } = krate;
     let allowed_in: Vec<_> = crates
         .iter()
-        .filter(|krate| krate.external.contains(foreign))
+        .filter(|krate| krate.external.iter().chain(&krate.external_behind_a_feature).any(|it| it == foreign))
         .map(|krate| krate.name.clone())
         .collect();
     let instead = if behind_a_feature {

@@ -240,7 +240,9 @@ pub fn say(message: impl fmt::Display) {
 pub fn print(data: &str) -> Result<(), CommandError> {
     let mut stdout = std::io::stdout();
     match stdout.write_all(data.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CommandError::running(error)),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(CommandError::running(format_args!("stdout cannot be written: {error}")))
+        }
         _ => Ok(()),
     }
 }

@@ -17,11 +17,13 @@ use vestibule_identity::with_causes;
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
 use super::{CommandError, print, say};
-use crate::install::NOT_AN_API_SERVER;
+use crate::install::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
 /// The field manager of the changes.
 const MANAGER: &str = "vestibule-loglevel";
+
+const OTHERS: &str = "if the replicas are in another namespace, --namespace names it";
 
 /// Shows the log levels of a webhook on a cluster; with a LEVEL, changes them for a while.
 ///
@@ -86,8 +88,15 @@ impl LogLevelArguments {
                 let until = self.until(now)?;
                 levels.write(self.raised(Raised { level, until })).await?;
                 say(format_args!(
-                    "{level} until {until}, when it falls back by itself; replicas follow at once"
+                    "{level} until {until}, when it falls back by itself; replicas in namespace {} follow at once",
+                    levels.connection.namespace
                 ));
+                if levels.data.is_none() {
+                    say(format_args!("note: {} was not there and is new; {OTHERS}", levels.title()));
+                }
+            }
+            None if self.reset && levels.data.is_none() => {
+                say(format_args!("there is no {}: nothing to reset; {OTHERS}", levels.title()));
             }
             None if self.reset => {
                 levels.write(levels.raises()).await?;
@@ -123,7 +132,6 @@ impl LevelConfigMap<'_> {
     /// Changes only these keys, and removes temporary levels that have ended.
     async fn write(&self, keys: BTreeMap<String, Value>) -> Result<(), CommandError> {
         let written = match &self.data {
-            None if keys.is_empty() => return Ok(()),
             None => {
                 let map = json!({"metadata": {"name": self.name}, "data": keys});
                 let map = serde_json::from_value(map).map_err(CommandError::running)?;
@@ -152,11 +160,14 @@ impl LevelConfigMap<'_> {
         keys.filter(is_raise).map(|key| (key.clone(), Value::Null)).collect()
     }
 
+    fn title(&self) -> String {
+        format!("ConfigMap {}/{}", self.connection.namespace, self.name)
+    }
+
     fn shown(&self, now: Timestamp) -> String {
-        let (name, namespace) = (&self.name, &self.connection.namespace);
         let started = "each replica keeps the level of its start: --log-level, else RUST_LOG, else info";
         let Some(data) = &self.data else {
-            return format!("there is no ConfigMap {name} in {namespace}: {started}\n");
+            return format!("there is no {}: {started}; {OTHERS}\n", self.title());
         };
         let (wanted, bad) = LevelConfig::read(&LevelConfig::default(), self.app, data, now);
         let mut text = String::new();
@@ -174,9 +185,7 @@ impl LevelConfigMap<'_> {
                 None => line(format_args!("{component:13} {:6} its start", "-")),
             }
         }
-        line(format_args!(
-            "\nfrom the ConfigMap {namespace}/{name}; for components without a level, {started}"
-        ));
+        line(format_args!("\nfrom {}; for components without a level, {started}", self.title()));
         for (key, why) in bad {
             line(format_args!("not understood: `{key}`: {why}; replicas keep its last valid level"));
         }
@@ -185,6 +194,7 @@ impl LevelConfigMap<'_> {
 
     fn failed(&self, error: kube::Error) -> CommandError {
         match error {
+            kube::Error::Api(status) if status.code == 401 => CommandError::input(UNAUTHORIZED),
             kube::Error::Api(status) => CommandError::running(format_args!(
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
                 status.message, self.connection.namespace

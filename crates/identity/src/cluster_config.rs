@@ -197,9 +197,14 @@ pub fn short_watch() -> watcher::Config {
 }
 
 /// The text of a client's error with the texts of its causes, unless it contains them already: a refused connection is named
-/// only by the last one.
+/// only by the last one. Of a refusal it is the API server's message, without the fields that `kube` adds.
 #[must_use]
-pub fn with_causes(error: &dyn std::error::Error) -> String {
+pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(kube::Error::Api(status)) = error.downcast_ref()
+        && !status.message.is_empty()
+    {
+        return status.message.clone();
+    }
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| {
         let cause = cause.to_string();
@@ -209,6 +214,7 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kube::core::Status;
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
     use tokio::time::Instant;
@@ -295,6 +301,13 @@ mod tests {
         );
         let error = find(true).await.unwrap_err();
         assert!(error.contains("cannot be used") && error.contains("ca.crt"), "{error}");
+    }
+
+    /// The log had the message twice, and the fields of the client's own type.
+    #[test]
+    fn the_text_of_a_refusal_is_the_message_of_the_api_server() {
+        let refusal = kube::Error::Api(Box::new(Status::failure("namespaces \"x\" not found", "NotFound")));
+        assert_eq!(with_causes(&refusal), "namespaces \"x\" not found");
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use kube::{Api, Client};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::with_causes;
 use rate_limit::{Key, RateLimit};
 
 /// The most reports that wait; further ones are dropped.
@@ -83,7 +84,7 @@ impl Waiting {
             };
             let error = match timeout(WRITE_TIMEOUT, written).await {
                 Ok(Ok(())) => continue,
-                Ok(Err(error)) => error.to_string(),
+                Ok(Err(error)) => with_causes(&error),
                 Err(_) => "the API server does not answer".to_owned(),
             };
             if last_warning.is_none_or(|last| now.duration_since(last) >= WARNING_INTERVAL) {

@@ -295,6 +295,11 @@ fn failed(what: String, error: kube::Error) -> ClusterError {
         kube::Error::Api(status) if matches!(status.code, 410 | 429 | 500..) => {
             ClusterError::Unreachable(format!("{what}: {}", status.message))
         }
+        kube::Error::Api(status) if status.code == 401 => {
+            let message = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have expired, \
+                           or are those of another cluster; `kubectl auth whoami` tries them";
+            ClusterError::Refused { what, message: message.to_owned() }
+        }
         kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
         other => ClusterError::Unreachable(with_causes(&other)),
     }

@@ -67,7 +67,7 @@ pub enum VerifyError {
         position: usize,
     },
     /// Go's parser refuses it, and so every handshake with a server that presents it.
-    #[error("certificate {position} of the chain {problem}: an API server cannot read it")]
+    #[error("an API server cannot read certificate {position} of the chain: it {problem}")]
     Malformed {
         /// From 1; the first one is the leaf.
         position: usize,

@@ -60,7 +60,7 @@ impl Documents {
             documents.add(&text).with_context(|| format!("{} is not an OpenAPI document", path.display()))?;
         }
         if documents.schemas.is_empty() {
-            bail!("the control plane wrote no OpenAPI document into {}", folder.display());
+            bail!("no file of {} is an OpenAPI document with schemas", folder.display());
         }
         Ok(documents)
     }

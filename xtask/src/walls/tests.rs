@@ -41,6 +41,8 @@ fn a_forbidden_external_crate_is_reported_with_the_reason_and_an_alternative() {
     ] {
         assert!(breach.contains(part), "{part:?} is missing in: {breach}");
     }
+    let optional_elsewhere = breaches("vestibule-ground", "crates/ground", [external("clap")]);
+    assert!(optional_elsewhere[0].contains("may use `clap`: upper"), "{optional_elsewhere:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::net::TcpSocket;
 
-use crate::fixture::{Folder, TARGET};
+use crate::fixture::{Folder, TARGET, finish};
 use crate::served::Server;
 
 #[test]
@@ -14,7 +14,8 @@ fn a_server_presents_the_certificate_of_certs_new_and_certs_check_accepts_it() {
     let folder = Folder::with(&[("rules.yaml", TARGET)]);
     let made = folder.run("certs new --service hooks --namespace demo --out certs");
     assert_eq!((made.code(), made.out.as_str()), (0, ""), "{}", made.err);
-    for part in ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "next: "]
+    for part in
+        ["certs/ca.crt", "certs/server.key", "hooks.demo.svc, hooks.demo.svc.cluster.local", "serve ... "]
     {
         made.tells(part);
     }
@@ -56,6 +57,8 @@ fn bad_input_exits_with_2_and_an_unreachable_server_with_3() {
     for arguments in [
         "127.0.0.1:1 --ca missing.crt --dns a.b.svc",
         "127.0.0.1 --ca ca.crt --dns a.b.svc",
+        "https://127.0.0.1:1 --ca ca.crt --dns a.b.svc",
+        ":1 --ca ca.crt --dns a.b.svc",
         "127.0.0.1:1 --ca ca.crt --dns a_b!",
         "127.0.0.1:1 --ca ca.crt",
         "127.0.0.1:1 --ca ca.crt --dns a --timeout soon",
@@ -103,6 +106,7 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
         ("--dns a.b --out certs -o secret --secret a/b/c", "a/b/c"),
         ("--dns a.b --out certs --secret a/b", "-o secret"),
         ("--dns a.b --out certs --registration mutating/x", "-o patch"),
+        ("--dns a.b --out certs --hooks 2", "--registration"),
     ] {
         folder.run(&format!("certs new {arguments}")).fails(2, word);
         assert!(!folder.path().join("certs").exists(), "{arguments}");
@@ -113,6 +117,15 @@ fn new_says_what_it_needs_and_overwrites_nothing() {
     assert_eq!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
     folder.run("certs new --dns a.b --out certs --force").stdout();
     assert_ne!(std::fs::read(folder.path().join("certs/ca.crt")).unwrap(), before);
+}
+
+/// The namespace of this pod was taken.
+#[test]
+fn a_secret_is_in_the_namespace_of_its_service() {
+    let folder = Folder::with(&[]);
+    let mut new = folder.command("certs new --service demo/hooks -o secret --secret certificate");
+    let printed = finish(new.env("POD_NAMESPACE", "other"), "").objects();
+    assert_eq!(printed[0]["metadata"]["namespace"], "demo");
 }
 
 #[test]

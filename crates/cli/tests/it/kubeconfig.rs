@@ -1,6 +1,7 @@
 //! The order in which every command looks for its cluster.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc;
@@ -20,15 +21,15 @@ const COMMANDS: &[&str] = &[
     "serve --rules rules.yaml --namespace-labels a=b --identity self --service shop/hook --registration-mode static --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
 ];
 
+const AT_A_TERMINAL: [&str; 5] =
+    ["drift", "certs show --service shop/hook", "loglevel -n shop", "install", "uninstall"];
+
 /// A server that records calls, and its kubeconfig at `path`.
 fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    let text = format!(
-        "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{token: t}}}}], clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}]}}"
-    );
-    std::fs::write(path, text).unwrap();
+    std::fs::write(path, kubeconfig(address)).unwrap();
     let called = called.clone();
     std::thread::spawn(move || {
         while let Ok(connection) = listener.accept() {
@@ -38,6 +39,12 @@ fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>)
             }
         }
     });
+}
+
+fn kubeconfig(address: SocketAddr) -> String {
+    format!(
+        "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{token: t}}}}], clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}]}}"
+    )
 }
 
 #[test]
@@ -73,12 +80,29 @@ fn every_command_finds_its_cluster_in_one_order() {
 fn a_cluster_that_refuses_the_connection_is_named_with_the_reason() {
     let folder = Folder::with(&[]);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let text = format!(
-        "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], users: [{{name: a, user: {{token: t}}}}], clusters: [{{name: a, cluster: {{server: 'http://{closed}'}}}}]}}"
-    );
-    std::fs::write(folder.path().join("closed"), text).unwrap();
-    for command in ["drift", "certs show --service shop/hook", "loglevel -n shop", "install", "uninstall"] {
+    folder.write("closed", kubeconfig(closed));
+    for command in AT_A_TERMINAL {
         folder.run(&format!("{command} --kubeconfig closed")).fails(3, "Connection refused");
+    }
+}
+
+/// `install` listed every object as `Unauthorized`, and `drift` and `loglevel` said no more than that word.
+#[test]
+fn credentials_that_have_expired_are_named() {
+    let folder = Folder::with(&[]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    folder.write("expired", kubeconfig(listener.local_addr().unwrap()));
+    std::thread::spawn(move || {
+        let status = r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "Unauthorized", "code": 401}"#;
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let _count = connection.read(&mut [0; 4096]);
+            let head = "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length";
+            let _closed = write!(connection, "{head}: {}\r\n\r\n{status}", status.len());
+        }
+    });
+    for command in AT_A_TERMINAL {
+        folder.run(&format!("{command} --kubeconfig expired")).fails(2, "they have expired");
     }
 }
 

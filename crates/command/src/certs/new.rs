@@ -64,7 +64,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "KIND/NAME")]
     registration: Option<RegistrationName>,
     /// How many hooks the registration has, with `-o patch`: each gets the bundle.
-    #[arg(long, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, default_value_t = 1, requires = "registration")]
+    #[arg(value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000))]
     hooks: u16,
 }
 
@@ -143,7 +144,7 @@ impl Arguments {
     fn secret_metadata(&self, service: Option<&NamespacedName>) -> Result<ObjectMeta, CommandError> {
         let namespace = service.map(|service| service.namespace.as_str());
         let (name, namespace) = match (&self.secret, service) {
-            (Some(secret), _) => (secret.clone(), self.namespace.as_deref().or(namespace)),
+            (Some(secret), _) => (secret.clone(), namespace.or(self.namespace.as_deref())),
             (None, Some(service)) => (format!("{}-tls", service.name), namespace),
             (None, None) => ("webhook-tls".to_owned(), self.namespace.as_deref()),
         };
@@ -158,7 +159,7 @@ impl Arguments {
         let Some(folder) = &self.out else { return };
         let (folder, name) = (shell_quoted(folder.as_os_str()), names.first().map_or("NAME", String::as_str));
         say(format_args!(
-            "next: {program} serve --identity mounted:{folder} --mounted-certificate server.crt --mounted-key server.key\n\
+            "next: {program} serve ... --identity mounted:{folder} --mounted-certificate server.crt --mounted-key server.key\n\
              and:  {program} certs check HOST:PORT --ca {folder}/ca.crt --dns {name}\nThe CA goes into every \
              `caBundle`, as `base64 -w0 {folder}/ca.crt` prints it; `-o patch` does it in one step.",
             program = program()

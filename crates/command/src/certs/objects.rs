@@ -11,10 +11,12 @@ use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, ins
 use vestibule_pki::ring::{Lineage, Moment, Reading, Ring};
 use zeroize::Zeroizing;
 
+use crate::install::UNAUTHORIZED;
+
 /// The reason why a read or write on the cluster failed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ObjectError {
-    /// A right is missing.
+    /// A right is missing, or the credentials are not valid.
     #[error("{0}")]
     Forbidden(String),
     /// The API server gave no answer.
@@ -119,9 +121,9 @@ fn failed(action: String, right: String) -> impl FnOnce(Error) -> ObjectError {
         Error::Api(status) if status.is_forbidden() => {
             ObjectError::Forbidden(format!("may not {action}: grant `{right}` ({})", status.message))
         }
-        Error::Api(status) if status.code == 401 => ObjectError::Refused(format!(
-            "cannot {action}: the API server does not know who asks (401): the kubeconfig's credentials are not valid"
-        )),
+        Error::Api(status) if status.code == 401 => {
+            ObjectError::Forbidden(format!("cannot {action}: {UNAUTHORIZED}"))
+        }
         Error::Api(status) => ObjectError::Refused(format!("cannot {action}: {}", status.message)),
         Error::SerdeError(_) => {
             ObjectError::Refused(format!("cannot {action}: the API server's answer cannot be read"))

@@ -102,8 +102,9 @@ impl Probe {
 
     /// Every address of the host in turn, as Go does.
     fn dial(&self, name: &ServerName<'static>) -> Result<(SocketAddr, Handshake), ProbeError> {
-        let (host, _) =
-            self.address.rsplit_once(':').ok_or_else(|| ProbeError::Address(self.address.clone()))?;
+        // A URL is no address.
+        let parts = self.address.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.contains('/'));
+        let (host, _) = parts.ok_or_else(|| ProbeError::Address(self.address.clone()))?;
         let no_such_host = || format!("dial tcp: lookup {host}: no such host");
         let addresses = self.address.to_socket_addrs().map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => ProbeError::Address(self.address.clone()),

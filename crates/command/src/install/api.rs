@@ -13,6 +13,9 @@ use crate::CommandError;
 pub(crate) const NOT_AN_API_SERVER: &str =
     "the answer is not that of an API server; is another server or a proxy at this address?";
 
+pub(crate) const UNAUTHORIZED: &str = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have \
+     expired, or are those of another cluster; `kubectl auth whoami` tries them";
+
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
 /// The label of every manifest, with the name of its installation.
@@ -27,6 +30,7 @@ pub(super) async fn answered<T>(
 ) -> Result<Answer<T>, CommandError> {
     match request.await {
         Ok(answer) => Ok(Ok(answer)),
+        Err(Error::Api(status)) if status.code == 401 => Err(CommandError::input(UNAUTHORIZED)),
         Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
         // The answer is JSON without a status code, as some proxies send it, or an object of another shape. The message does not quote
         // the answer, which may have parts of an object.

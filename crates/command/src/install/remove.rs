@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{answered, api, installed_elsewhere, is_foreign, message, missing_label};
+use super::api::{Answer, answered, api, installed_elsewhere, is_foreign, message, missing_label};
 use super::{NAMESPACE, PAUSE, title};
 use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
@@ -74,9 +74,9 @@ impl UninstallArguments {
                 self.namespace
             )));
         }
-        let mut found = 0;
-        for object in &objects {
-            found += usize::from(self.delete(&client, object).await?);
+        let found = self.delete_all(&client, &objects, true).await?;
+        if !self.dry_run {
+            self.delete_all(&client, &objects, false).await?;
         }
         match (found, self.all) {
             (0, _) => say(format_args!("nothing is installed in namespace {}", self.namespace)),
@@ -89,15 +89,47 @@ impl UninstallArguments {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Deletes the objects, or asks the API server whether it would. Returns how many there were.
+    async fn delete_all(
+        &self,
+        client: &Client,
+        objects: &[Value],
+        dry_run: bool,
+    ) -> Result<usize, CommandError> {
+        let (mut found, mut refusals) = (0, Vec::new());
+        for object in objects {
+            match self.delete(client, object, dry_run).await? {
+                Ok(exists) => found += usize::from(exists),
+                Err(status) => refusals.push(format!("{}: {}", title(object), message(&status))),
+            }
+            // What the API server calls must not be deleted while it may call it.
+            if !(dry_run || refusals.is_empty()) {
+                break;
+            }
+        }
+        let outcome = if dry_run { "nothing was deleted" } else { "not all was deleted, try again" };
+        match refusals.is_empty() {
+            true => Ok(found),
+            false => Err(CommandError::running(format_args!("{outcome}:\n  {}", refusals.join("\n  ")))),
+        }
+    }
+
     /// Deletes an object. Whether it was there.
-    async fn delete(&self, client: &Client, object: &Value) -> Result<bool, CommandError> {
+    async fn delete(
+        &self,
+        client: &Client,
+        object: &Value,
+        dry_run: bool,
+    ) -> Result<Answer<bool>, CommandError> {
         let (objects, named) = (api(client, object), object["metadata"]["name"].as_str());
         let selected = ListParams::default().labels(&label_selector(object));
         let exists = match named {
             Some(name) => match answered(objects.get(name)).await? {
                 Ok(found) if is_foreign(&found, object) => {
-                    say(format_args!("kept     {}: {}", title(object), missing_label(object)));
-                    return Ok(false);
+                    if dry_run {
+                        say(format_args!("kept     {}: {}", title(object), missing_label(object)));
+                    }
+                    return Ok(Ok(false));
                 }
                 found => found.map(|_| true),
             },
@@ -105,29 +137,33 @@ impl UninstallArguments {
         };
         // Without the right to read the object, its deletion is tried.
         if !exists.unwrap_or_else(|status| status.code != 404) {
-            return Ok(false);
+            return Ok(Ok(false));
         }
         let what = title(object);
-        if self.dry_run {
-            say(format_args!("would delete  {what}"));
-            return Ok(true);
-        }
         // Owned ReplicaSets and pods go too, without a wait for them.
-        let parameters = DeleteParams::background();
+        let parameters = DeleteParams { dry_run, ..DeleteParams::background() };
         let deleted = match named {
             Some(name) => answered(objects.delete(name, &parameters)).await?.map(drop),
             None => answered(objects.delete_collection(&parameters, &selected)).await?.map(drop),
         };
         if let Err(status) = deleted
             && status.code != 404
+            // Other refusals of a dry run may be those of webhooks that support none.
+            && (status.code == 403 || !dry_run)
         {
-            return Err(CommandError::running(format_args!("{what}: {}", message(&status))));
+            return Ok(Err(status));
+        }
+        if dry_run {
+            if self.dry_run {
+                say(format_args!("would delete  {what}"));
+            }
+            return Ok(Ok(true));
         }
         if let Some(name) = named.filter(|_| object["kind"] == "CustomResourceDefinition") {
             until_gone(&objects, name, &what).await?;
         }
         say(format_args!("deleted  {what}"));
-        Ok(true)
+        Ok(Ok(true))
     }
 }
 

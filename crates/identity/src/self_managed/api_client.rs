@@ -201,6 +201,8 @@ impl ApiError {
         fields.truncate(MOST_FIELDS);
         let text = match (kind, message) {
             (ApiErrorKind::Forbidden, Some(message)) => message.to_owned(),
+            // The namespace of the object may be what is not found.
+            (_, Some(message)) if status == StatusCode::NOT_FOUND => message.to_owned(),
             (ApiErrorKind::Refused, _) if !fields.is_empty() => {
                 format!("the API server answers {status} because of {}", fields.join(", "))
             }
@@ -285,5 +287,8 @@ mod tests {
             (forbidden.kind, forbidden.text.as_str()),
             (ApiErrorKind::Forbidden, "secrets is forbidden")
         );
+        let absent =
+            ApiError::of_status(StatusCode::NOT_FOUND, br#"{"message": "namespaces \"x\" not found"}"#);
+        assert_eq!(absent.text, "namespaces \"x\" not found");
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use vestibule::Watched;
+use vestibule::identity::with_causes;
 
 use super::config_maps::{all_sources, report};
 use super::last_good::{LAST_GOOD, LastGood, StoreError};
@@ -95,7 +96,8 @@ async fn restore(last_good: &LastGood, reloader: &Reloader) {
             Ok(Some(documents)) => return reloader.restore(documents),
             Ok(None) => return,
             Err(error) => {
-                tracing::warn!(%error, "the ConfigMap {LAST_GOOD} cannot be read; trying again");
+                let error = with_causes(&error);
+                tracing::warn!(error, "the ConfigMap {LAST_GOOD} cannot be read; trying again");
             }
         }
         tokio::time::sleep(PAUSE).await;

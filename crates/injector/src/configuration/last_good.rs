@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, PostParams};
 use serde::{Deserialize, Serialize};
+use vestibule::identity::with_causes;
 
 use super::rule_source::RuleDocument;
 use crate::deadline::with_timeout;
@@ -40,7 +41,7 @@ pub(crate) enum StoreError {
         "they take {bytes} bytes, and a ConfigMap holds {MAX_BYTES}: a restart would find those stored before"
     )]
     TooLarge { bytes: usize },
-    #[error(transparent)]
+    #[error("{}", with_causes(.0))]
     Api(#[from] kube::Error),
     #[error("each attempt to write it met a conflict: other replicas write it too")]
     Contended,

@@ -3,6 +3,7 @@
 use x509_cert::der::asn1::Any;
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::der::{Tag, Tagged};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectKeyIdentifier};
 use x509_cert::name::Name;
 
 use super::Certificate;
@@ -24,15 +25,20 @@ impl Certificate {
             extensions.iter().skip(position + 1).any(|later| later.extn_id == *oid)
         };
         if fields.serial_number().as_bytes().first().is_some_and(|first| first & 0x80 != 0) {
-            return Some(
-                "has a negative serial number, which only API servers before Kubernetes 1.32 accept",
-            );
+            return Some("has a negative serial number (API servers before Kubernetes 1.32 read it)");
         }
         if extensions.iter().map(|extension| &extension.extn_id).enumerate().any(is_repeated) {
             return Some("has an extension twice");
         }
         if extensions.iter().any(|found| found.critical && NEVER_CRITICAL.contains(&found.extn_id)) {
             return Some("has a critical extension that must not be critical");
+        }
+        let are_readable = fields.get_extension::<BasicConstraints>().is_ok()
+            && fields.get_extension::<KeyUsage>().is_ok()
+            && fields.get_extension::<ExtendedKeyUsage>().is_ok()
+            && fields.get_extension::<SubjectKeyIdentifier>().is_ok();
+        if !are_readable {
+            return Some("has an extension with a value of another form than its type");
         }
         let names = [fields.subject(), fields.issuer()];
         names

@@ -271,6 +271,7 @@ fn a_certificate_that_go_cannot_read_is_refused_wherever_it_stands() {
         ("negative serial", altered(&numbered, &[2, 4, 1, 2, 3, 4], &[2, 4, 0x81, 2, 3, 4])),
         ("twice", with(|params| params.custom_extensions = vec![extension(&[1, 2, 3, 4], false); 2])),
         ("critical", with(|params| params.custom_extensions = vec![extension(&[2, 5, 29, 14], true)])),
+        ("another form", with(|params| params.custom_extensions = vec![extension(&[2, 5, 29, 15], true)])),
         ("characters", altered(&named, b"a:b", b"a_b")),
     ];
     let good = with(|params| params.serial_number = Some(vec![0x81, 2, 3, 4].into()));

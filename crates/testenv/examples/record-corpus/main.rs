@@ -1,6 +1,6 @@
 //! Records the AdmissionReviews that a real kube-apiserver sends, for tests without an API server.
 //!
-//! `cargo run -p vestibule-testenv --example record-corpus [FOLDER]`; the default folder is `tests/corpus`.
+//! `cargo run -p vestibule-testenv --example record-corpus` replaces the reviews in `tests/corpus`.
 //!
 //! `calls.yaml` lists the calls, `record.rs` makes them and writes the reviews, `normalize.rs` removes what differs from run to run.
 
@@ -10,7 +10,7 @@ mod calls;
 mod normalize;
 mod record;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use record::{Corpus, Failure};
@@ -18,8 +18,7 @@ use vestibule_testenv::Environment;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
-    let folder = std::env::args_os().nth(1).map_or(tests, PathBuf::from);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
     match record(&folder).await {
         Ok(count) => {
             println!("{count} reviews in {}", folder.canonicalize().unwrap_or(folder).display());

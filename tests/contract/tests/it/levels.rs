@@ -45,10 +45,15 @@ async fn a_level_is_raised_for_a_while_and_a_bad_one_changes_nothing() {
     let flags = [&place[..], &["--log-config-map", CONFIG_MAP]].concat();
     let server = Process::start(&flags, &[]);
     let in_force = || server.probe("/readyz?verbose").1;
-    assert!(stdout(&["loglevel"]).contains("there is no ConfigMap contract-logging"));
+    assert!(stdout(&["loglevel"]).contains("/contract-logging: each replica keeps"));
     assert!(in_force().contains("log level: info (RUST_LOG)"), "{}", in_force());
 
-    stdout(&["loglevel", "debug", "--for", "1h"]);
+    // In another namespace than that of the replicas both were a success without a word about it.
+    let told = |words: &[&str]| String::from_utf8(run(words).stderr).unwrap();
+    assert!(told(&["loglevel", "--reset"]).contains("nothing to reset"));
+    assert!(
+        told(&["loglevel", "debug", "--for", "1h"]).contains("contract-logging was not there and is new")
+    );
     server.said(r#""level":"debug, over info (RUST_LOG)""#);
     assert!(in_force().contains("log level: debug, over info (RUST_LOG)"), "{}", in_force());
     assert!(stdout(&["loglevel"]).contains("raised, until"), "{}", stdout(&["loglevel"]));

@@ -161,6 +161,31 @@ async fn uninstall_of_another_namespace_removes_nothing() {
     assert_eq!(&installed - &cluster.objects(), [].into());
 }
 
+/// `uninstall` deleted the configurations and the Deployment, and then met the first right that was missing.
+#[tokio::test]
+async fn uninstall_names_missing_rights_and_deletes_nothing() {
+    let Some(cluster) = Cluster::start().await else { return };
+    finish(&mut cluster.vestibule("install --no-wait"), "").exits(0);
+    let kubeconfig = cluster.environment.api_server().user_kubeconfig("half").unwrap();
+    cluster
+        .run(
+            "set -e
+            kubectl create clusterrole half --verb=get,list,delete --resource=deployments.apps \
+              --resource=mutatingwebhookconfigurations,validatingwebhookconfigurations
+            kubectl create clusterrolebinding half --clusterrole=half --user=half",
+        )
+        .exits(0);
+    let installed = cluster.objects();
+    for command in ["uninstall --dry-run", "uninstall"] {
+        let mut command = Folder::with(&[]).command(command);
+        command.arg("--kubeconfig").arg(&kubeconfig).current_dir("/");
+        let refused = finish(&mut command, "");
+        refused.fails(1, "nothing was deleted").tells("Service vestibule-system/injector: services");
+        assert!(!refused.err.contains("Deployment vestibule-system/injector: "), "{}", refused.err);
+    }
+    assert_eq!(&installed - &cluster.objects(), [].into());
+}
+
 /// `install` replaced the rules of a ClusterRole with its name, and `uninstall` deleted it.
 #[tokio::test]
 async fn objects_of_other_programs_are_neither_replaced_nor_deleted() {

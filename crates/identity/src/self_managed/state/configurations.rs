@@ -31,8 +31,7 @@ impl State {
                 self.take(position, &object, SnapshotSource::Read, now);
             }
             Err(error) if error.kind == ApiErrorKind::NotFound => {
-                watched.take_absence(None);
-                self.observe(position, now);
+                self.absent(position, None, now);
             }
             Err(error) => {
                 let reason = if error.kind == ApiErrorKind::Forbidden {

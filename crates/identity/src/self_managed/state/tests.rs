@@ -10,7 +10,7 @@ use serde_json::json;
 use self::bench::{Bench, START, state};
 use super::*;
 use crate::self_managed::api_client::{Answer, ApiError, ApiErrorKind};
-use crate::self_managed::watches::WatchEvent;
+use crate::self_managed::watches::{Change, WatchEvent};
 use crate::time::system_time;
 
 #[test]
@@ -93,6 +93,20 @@ fn a_failing_operation_is_reported_until_it_succeeds() {
     bench.state.watch_event(WatchEvent::Ring(None), bench.now);
     assert!(bench.run().is_some());
     assert_eq!(bench.status().blocked, None);
+}
+
+/// The log said nothing, and the API server called no hook any more.
+#[test]
+fn a_configuration_that_is_deleted_is_reported_once() {
+    let mut bench = Bench::registered();
+    bench.state.notices.clear();
+    for version in ["1000", "1001"] {
+        let object = Change::Deleted(Some(version.to_owned()));
+        let event = WatchEvent::Configuration { position: 0, listed: false, object };
+        bench.state.watch_event(event, bench.now);
+    }
+    let [notice] = &bench.state.notices[..] else { panic!("{} notices", bench.state.notices.len()) };
+    assert!(notice.is_warning && notice.text.starts_with("mutating/hooks was deleted"), "{}", notice.text);
 }
 
 /// Case F20: no timer has moved when the machine wakes. None is waited for that is longer than a second.

@@ -78,7 +78,21 @@ impl State {
             watched.outdated = true;
             return true;
         }
+        self.absent(position, version, now)
+    }
+
+    /// Takes in that the API server has no such configuration. Returns whether that is new.
+    pub(super) fn absent(&mut self, position: usize, version: Option<String>, now: Moment) -> bool {
+        let Some(watched) = self.registrations.get_mut(position) else { return false };
+        let was_there = watched.snapshot.is_some();
         let is_new = watched.take_absence(version);
+        if was_there && watched.snapshot.is_none() {
+            let text = format!(
+                "{} was deleted: the API server does not call its hooks until the manifest is applied again",
+                watched.name
+            );
+            self.notify(About::Configuration(position), (true, None), text, None);
+        }
         if is_new {
             self.observe(position, now);
         }
