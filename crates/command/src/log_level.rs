@@ -12,12 +12,13 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
+use vestibule::tooling::UNAUTHORIZED;
 use vestibule_identity::with_causes;
 
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
 use super::{CommandError, print, say};
-use crate::install::{NOT_AN_API_SERVER, UNAUTHORIZED};
+use crate::install::NOT_AN_API_SERVER;
 use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
 /// The field manager of the changes.

@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, GetParams, ListParams, Request};
 use kube::{Client, ResourceExt};
 use vestibule::identity::{cluster_config, with_causes};
+use vestibule::tooling::UNAUTHORIZED;
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
 pub use self::pods::{PodPages, StoredPod};
@@ -296,9 +297,7 @@ fn failed(what: String, error: kube::Error) -> ClusterError {
             ClusterError::Unreachable(format!("{what}: {}", status.message))
         }
         kube::Error::Api(status) if status.code == 401 => {
-            let message = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have expired, \
-                           or are those of another cluster; `kubectl auth whoami` tries them";
-            ClusterError::Refused { what, message: message.to_owned() }
+            ClusterError::Refused { what, message: UNAUTHORIZED.to_owned() }
         }
         kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
         other => ClusterError::Unreachable(with_causes(&other)),

@@ -20,6 +20,10 @@ pub use crate::registration::on::Declaration;
 pub use crate::serve::{SHORTEST_IDLE, registers};
 pub use crate::telemetry::certificates::CertificateCounters;
 
+/// What a command says when the API server answers 401.
+pub const UNAUTHORIZED: &str = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have \
+     expired, or are those of another cluster; `kubectl auth whoami` tries them";
+
 impl App {
     /// Ports, names and numbers that the app's code sets for its installation. Flags override them.
     pub fn defaults(&self) -> &Defaults {

@@ -7,11 +7,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::Value;
+use vestibule::tooling::UNAUTHORIZED;
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, inspect, with_causes};
 use vestibule_pki::ring::{Lineage, Moment, Reading, Ring};
 use zeroize::Zeroizing;
-
-use crate::install::UNAUTHORIZED;
 
 /// The reason why a read or write on the cluster failed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

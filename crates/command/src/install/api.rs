@@ -6,15 +6,13 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
 use serde_json::Value;
+use vestibule::tooling::UNAUTHORIZED;
 use vestibule_identity::with_causes;
 
 use crate::CommandError;
 
 pub(crate) const NOT_AN_API_SERVER: &str =
     "the answer is not that of an API server; is another server or a proxy at this address?";
-
-pub(crate) const UNAUTHORIZED: &str = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have \
-     expired, or are those of another cluster; `kubectl auth whoami` tries them";
 
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";

@@ -108,10 +108,10 @@ impl UninstallArguments {
             }
         }
         let outcome = if dry_run { "nothing was deleted" } else { "not all was deleted, try again" };
-        match refusals.is_empty() {
-            true => Ok(found),
-            false => Err(CommandError::running(format_args!("{outcome}:\n  {}", refusals.join("\n  ")))),
+        if !refusals.is_empty() {
+            return Err(CommandError::running(format_args!("{outcome}:\n  {}", refusals.join("\n  "))));
         }
+        Ok(found)
     }
 
     /// Deletes an object. Whether it was there.
