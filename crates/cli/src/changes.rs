@@ -1,4 +1,4 @@
-//! Operations as people name the parts of a pod.
+//! Describes operations by the names of the parts of a pod: `+ spec.containers[app].env[TARGET]`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `inject`: objects in, the same objects with what rules add out.
+//! `inject`: applies rules to objects in files, and prints the objects.
 
 mod documents;
 

@@ -2,7 +2,7 @@
 //!
 //! This crate parses flags, prints, and chooses exit codes: 0 for success, 1 for a negative result, 2 for bad input, 3 for a
 //! cluster or server that does not answer. Each command has a module of its name (`try` is `try_rules`, `test` is `golden`,
-//! `uninstall` is in `install`, `schema`, `completions` and `man` are in `shell`; `certs` and `loglevel` are in
+//! `uninstall` is in `install`, `schema`, `completions` and `man` are in `generate`; `certs` and `loglevel` are in
 //! `vestibule-command`). The decisions are elsewhere: rules in `vestibule-rules`, the injector in `vestibule-injector`, `serve` and
 //! `manifests` of any webhook in `vestibule-command`.
 //!
@@ -16,6 +16,7 @@ mod drift;
 mod evaluation;
 mod explain;
 mod files;
+mod generate;
 mod golden;
 mod inject;
 mod install;
@@ -27,7 +28,6 @@ mod objects;
 mod render;
 mod rules;
 mod serve;
-mod shell;
 #[cfg(test)]
 mod tests;
 mod try_rules;
@@ -89,8 +89,8 @@ enum Command {
 An editor with the YAML language server takes it from the first line of a file of rules:
   # yaml-language-server: $schema=rules.schema.json")]
     Schema,
-    Completions(shell::CompletionsArguments),
-    Man(shell::ManArguments),
+    Completions(generate::CompletionsArguments),
+    Man(generate::ManArguments),
     Version(version::Arguments),
 }
 
@@ -116,9 +116,9 @@ fn main() -> ExitCode {
         Command::Uninstall(arguments) => install::uninstall(&arguments),
         Command::Certs(arguments) => block_on(arguments.run()),
         Command::Loglevel(arguments) => block_on(arguments.run(vestibule_injector::NAME)),
-        Command::Schema => shell::schema(),
-        Command::Completions(arguments) => shell::completions(&arguments, Arguments::command()),
-        Command::Man(arguments) => shell::man(&arguments, Arguments::command()),
+        Command::Schema => generate::schema(),
+        Command::Completions(arguments) => generate::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => generate::man(&arguments, Arguments::command()),
         Command::Version(arguments) => version::run(&arguments),
     };
     done.unwrap_or_else(|failure| match failure {

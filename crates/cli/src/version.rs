@@ -1,4 +1,4 @@
-//! `version`: what this binary is, and what its rules and definitions are written in.
+//! `version`: the versions of the binary, of the rule format, and of the definitions that it installs.
 
 use std::process::ExitCode;
 

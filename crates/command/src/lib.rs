@@ -44,11 +44,12 @@
 //! ```
 //!
 //! To read the code, start with `serve.rs`. Each command has a file of its name (`serve`, `manifests`, `review`, `certs`,
-//! `log_level`); `install.rs` serves the binary `vestibule` only; `*_arguments.rs` and `connection.rs` are groups of flags;
-//! `logs/` writes the log of the process, and `traces/` exports spans (feature `otel`).
+//! `log_level`); `install.rs` is for the binary `vestibule` only. `*_arguments.rs` are groups of flags: `cluster_arguments.rs` has those
+//! that `serve` and `manifests` share, and `connection.rs` those that select a cluster for all other commands. `logs/` writes the log
+//! of the process, and `traces/` exports spans (feature `otel`).
 
 mod certs;
-mod client_arguments;
+mod client_auth_arguments;
 mod cluster_arguments;
 pub mod colour;
 mod conflicts;

@@ -13,7 +13,7 @@ use vestibule_identity::{Settings, Source};
 
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
-use super::client_arguments::ClientArguments;
+use super::client_auth_arguments::ClientAuthArguments;
 use super::cluster_arguments::ClusterArguments;
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::{CommandError, colour, print, say, yaml};
@@ -59,7 +59,7 @@ pub struct ManifestsArguments {
     #[command(flatten)]
     workload: WorkloadArguments,
     #[command(flatten)]
-    clients: ClientArguments,
+    clients: ClientAuthArguments,
 }
 
 /// A part of the manifests.

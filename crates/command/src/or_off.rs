@@ -1,4 +1,4 @@
-//! Values that can be switched off.
+//! Values of flags that can be `off`.
 
 /// A value, or `None` for `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The threads that everything runs on.
+//! The Tokio runtime of a process.
 
 use std::io;
 use std::num::NonZero;

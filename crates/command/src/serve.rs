@@ -9,7 +9,7 @@ use clap::{Args, value_parser};
 use vestibule_identity::{Settings, Source};
 
 use super::CommandError;
-use super::client_arguments::ClientArguments;
+use super::client_auth_arguments::ClientAuthArguments;
 use super::cluster_arguments::ClusterArguments;
 use super::duration::duration;
 use super::limit_arguments::LimitArguments;
@@ -76,7 +76,7 @@ pub struct ServeArguments {
     #[command(flatten)]
     mounted: MountedArguments,
     #[command(flatten)]
-    clients: ClientArguments,
+    clients: ClientAuthArguments,
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
@@ -170,13 +170,14 @@ impl ServeArguments {
         })
     }
 
-    /// The own namespace, as far as flags or the environment say: the Service leads to pods of its own only.
+    /// The namespace of this process, if flags or the environment name it. A Service selects only pods of its own namespace, so the
+    /// namespace of `--service` is one.
     pub fn namespace(&self) -> Option<&str> {
         let service = self.service.as_deref().and_then(|service| service.split_once('/'));
         self.cluster.namespace.as_deref().or(service.map(|(namespace, _)| namespace))
     }
 
-    /// The kubeconfig of the cluster to connect to, where that is not the one around this process.
+    /// The kubeconfig that a flag names.
     pub fn kubeconfig(&self) -> Option<&Path> {
         self.cluster.kubeconfig.as_deref()
     }

@@ -52,8 +52,8 @@ pub(crate) struct Traces {
 struct Spans(Arc<BatchSpanProcessor>);
 
 impl Traces {
-    /// Spans are posted to `/v1/traces` of `endpoint`; without one, to the address in `OTEL_EXPORTER_OTLP_ENDPOINT` or its
-    /// kin. Needs a Tokio runtime, on which the connections to the collector run.
+    /// Spans are posted to `/v1/traces` of `endpoint`; without one, to the address in `OTEL_EXPORTER_OTLP_ENDPOINT` or
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`. Needs a Tokio runtime, on which the connections to the collector run.
     ///
     /// # Errors
     /// The collector's address, or a value of an `OTEL_` variable, cannot be used.

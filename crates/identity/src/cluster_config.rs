@@ -166,7 +166,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Client, Identit
     client(config).map_err(|error| IdentityError::Cluster(error.to_string()))
 }
 
-/// Longer than any watch is asked to last.
+/// Longer than the timeout of any watch.
 const SILENCE: Duration = Duration::from_secs(300);
 
 /// A client that closes a connection on which nothing comes for five minutes. A dead node or a firewall that forgets a

@@ -91,7 +91,7 @@ pub use status::{AuthorityStatus, RegistrationStatus, Status};
 pub use vestibule_pki::ring::{Algorithm, Policy, Role, UnknownAuthorities};
 pub use vestibule_pki::{AuthorityError, Leaf, VerifyError};
 
-/// A serving certificate that is valid now, and the CAs that vouch for it.
+/// A serving certificate that is valid now, and the CAs that verify it.
 pub trait Identity: Send + Sync {
     /// The certificate to present. A server calls this at every handshake, so it never blocks. A source may replace the
     /// certificate at any time; another pointer is another certificate. [`None`] before there is one.

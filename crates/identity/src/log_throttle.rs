@@ -5,30 +5,23 @@ use std::time::{Duration, Instant};
 
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Logs at most one warning in 30 s.
+/// Logs at most one warning in 30 s; the value is the time of the last one.
 #[derive(Default)]
-pub(crate) struct LogThrottle(Mutex<Warnings>);
-
-#[derive(Default)]
-struct Warnings {
-    last: Option<Instant>,
-    count: u64,
-}
+pub(crate) struct LogThrottle(Mutex<Option<Instant>>);
 
 impl LogThrottle {
     /// Logs the reason unless a line was logged in the last 30 s. `reason` must not contain content of a file or object.
     pub(crate) fn warn(&self, reason: &str) {
-        let mut warnings = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if warnings.last.is_none_or(|last| now.duration_since(last) >= PAUSE) {
-            warnings.last = Some(now);
-            warnings.count += 1;
+        if last.is_none_or(|last| now.duration_since(last) >= PAUSE) {
+            *last = Some(now);
             tracing::warn!("{reason}");
         }
     }
 
     #[cfg(test)]
-    pub(crate) fn times(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
+    pub(crate) fn has_warned(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 }

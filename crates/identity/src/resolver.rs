@@ -1,4 +1,4 @@
-//! For servers that speak rustls: hyper, axum, tonic.
+//! The TLS configuration of an identity for servers that use rustls, such as hyper, axum and tonic.
 
 use std::fmt;
 use std::ptr;

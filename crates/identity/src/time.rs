@@ -1,4 +1,4 @@
-//! Between the operating system's time and that of certificates.
+//! Converts between the time of the operating system and that of certificates.
 
 use std::time::{Duration, SystemTime};
 

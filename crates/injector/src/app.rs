@@ -1,4 +1,4 @@
-//! The webhook that rules make.
+//! Builds the injector as an [`App`]: its hooks, metrics, conditions of readiness and rights.
 
 use std::sync::Arc;
 

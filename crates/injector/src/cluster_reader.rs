@@ -27,7 +27,7 @@ use crate::configuration::resolve::{Resolution, resolve};
 use crate::configuration::rule_object::{Injection, InjectorSettings, NamespacedInjection};
 use crate::configuration::rule_source::{RuleDocument, RuleSource};
 use crate::namespaces::{ConnectError, facts};
-use crate::sources::LoadError;
+use crate::rule_files::LoadError;
 
 /// The longest time that a cluster may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -42,7 +42,7 @@ use crate::events::Events;
 use crate::lagging_pods::LaggingPods;
 use crate::outcome_metrics::OutcomeMetrics;
 use crate::registration::{BEST_EFFORT, REQUIRED};
-use crate::sources::{LoadError, read};
+use crate::rule_files::{LoadError, read};
 use crate::status::{Registered, StatusWriter};
 
 /// The rules that are in force: a sequence of immutable [`Snapshot`]s.

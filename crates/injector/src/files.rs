@@ -1,4 +1,4 @@
-//! Files of rules and objects, as flags name them.
+//! Finds the files in a folder that a flag names, for rules and for objects.
 
 use std::ffi::OsStr;
 use std::io;

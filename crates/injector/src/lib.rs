@@ -10,6 +10,7 @@
 //!   with rules or settings. Their handlers are in `handler` and `rule_validator`.
 //! - [`registration`] computes from the rules which objects the API server calls the injector for.
 //! - [`Namespaces`] supplies the labels of a namespace, which a review does not carry.
+//! - `rule_files` reads rules from files; `configuration` follows them there and on a cluster.
 //! - `lagging_pods` counts the pods with other versions of rules.
 //! - `outcome_metrics` and `events` report decisions; both are [`DecisionObserver`]s. `configuration/metrics` exports all metrics,
 //!   and `status` writes the status of objects.
@@ -47,8 +48,8 @@ mod outcome_metrics;
 mod pages;
 mod pending_rules;
 pub mod registration;
+mod rule_files;
 mod rule_validator;
-mod sources;
 mod start_error;
 mod status;
 mod verdict;
@@ -62,5 +63,5 @@ pub use configuration::snapshot::{Snapshot, SnapshotState};
 pub use configuration::{CONFIG_LABEL, Configuration};
 pub use namespaces::{ConnectError, Namespaces, connect};
 pub use observer::{DecisionContext, DecisionObserver};
-pub use sources::{LoadError, compile, config_map_data, load, load_all};
+pub use rule_files::{LoadError, compile, config_map_data, load, load_all};
 pub use start_error::StartError;

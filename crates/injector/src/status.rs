@@ -32,7 +32,7 @@ use vestibule_rules::CustomResource;
 
 use self::content::{Change, Facts};
 use self::counts::Counts;
-use self::memory::{Memory, Unanswered};
+use self::memory::Memory;
 pub(crate) use self::registered::Registered;
 use self::replicas::Replicas;
 pub(crate) use self::replicas::lease_rights;
@@ -44,7 +44,7 @@ use crate::configuration::rule_object::{
 use crate::configuration::rule_source::RuleDocument;
 use crate::configuration::snapshot::Snapshot;
 use crate::deadline::with_timeout;
-use crate::lagging_pods::LaggingPods;
+use crate::lagging_pods::{Compared, LaggingPods};
 use crate::outcome_metrics::OutcomeMetrics;
 
 /// The time that the preferred writer has before another replica writes.
@@ -81,6 +81,22 @@ struct InForce {
     snapshot: Arc<Snapshot>,
     hash: String,
     documents: Vec<RuleDocument>,
+}
+
+/// The facts that all statuses of a round are made of.
+struct Round<'r> {
+    facts: Facts<'r>,
+    lagging: Compared<'r>,
+    now: Instant,
+    /// The time that a preferred writer has before this replica writes.
+    grace: Duration,
+}
+
+/// A status to write.
+struct Update {
+    status: Value,
+    /// The outcomes of this process that are in its counts; [`None`] if its counts are the stored ones.
+    total: Option<Counts>,
 }
 
 /// The outcome of a write.
@@ -140,75 +156,13 @@ impl StatusWriter {
         // The preferred writer of an object may have all others to write before it.
         let behind = memory.values().filter(|memory| memory.differs_since.is_some()).count();
         let grace = GRACE + MIN_WRITE_INTERVAL * u32::try_from(behind).unwrap_or(u32::MAX);
+        let round = Round { facts, lagging, now, grace };
         let is_own = |object: &&ObservedObject| replicas.may_write(object.status["injector"].as_str());
         for object in objects.iter().filter(is_own) {
             let memory = memory.entry(object.source.name.clone()).or_default();
-            let mut status = object.status.clone();
-            let mut change = facts.update(object, &mut status, Timestamp::now());
-            if object.resource != CustomResource::InjectorSettings
-                && lagging.status_of(&object.rule_name(), &object.source.name).write(&mut status)
-            {
-                change = change.max(Change::Message);
-            }
-            memory.differs_since = (change != Change::None).then(|| memory.differs_since.unwrap_or(now));
-            if memory.written_from.as_ref() == Some(&object.resource_version) {
-                continue;
-            }
-            let mut wait = if replicas.prefer_this(&object.source.name) { Duration::ZERO } else { grace };
-            if change == Change::Message {
-                wait += GRACE;
-            }
-            let differs = memory.differs_since.is_some_and(|since| now - since >= wait);
-            let total = match object.resource {
-                CustomResource::Injection | CustomResource::NamespacedInjection => {
-                    Counts::of(self.outcomes.of_rule(&object.rule_name()).iter())
-                }
-                CustomResource::InjectorSettings => Counts::default(),
-            };
-            memory.seen(object, now);
-            // Before the object is in force, the outcomes are those of a rule of its name in a ConfigMap.
-            if !facts.documents.contains_key(&*object.source.name) {
-                memory.reported = total.clone();
-            }
-            // If the first attempt was carried out, the repetition is refused because of its resource version.
-            let (total, sent) = match &memory.unanswered {
-                Some(unanswered) => (unanswered.total.clone(), Some(unanswered.counts.clone())),
-                None => (total, None),
-            };
-            memory.reported.restart_if_above(&total);
-            let is_due = memory.counts_written.is_none_or(|last| now - last >= COUNTS_INTERVAL);
-            let new = total.since(&memory.reported);
-            let counts = is_due && !new.is_empty();
-            if !(counts || differs) {
-                continue;
-            }
-            if counts {
-                match sent {
-                    Some(sent) => status["counts"] = sent,
-                    None => new.add_to(&mut status, Timestamp::now()),
-                }
-            }
-            let is_again =
-                |(not_taken, at): &(Value, Instant)| *not_taken == status && at.elapsed() < COUNTS_INTERVAL;
-            if memory.not_taken.as_ref().is_some_and(is_again) {
-                continue;
-            }
-            match self.write(object, &status).await {
-                Written::Version(version) => {
-                    let is_taken = version != object.resource_version;
-                    memory.written_from = is_taken.then(|| object.resource_version.clone());
-                    memory.not_taken = (!is_taken).then(|| (status, Instant::now()));
-                    memory.unanswered = None;
-                    if counts {
-                        (memory.reported, memory.counts_written) = (total, Some(now));
-                    }
-                }
-                Written::Unknown if counts => {
-                    let (from, counts) = (object.resource_version.clone(), status["counts"].clone());
-                    memory.unanswered = Some(Unanswered { from, counts, total });
-                }
-                Written::Refused | Written::Unknown => {}
-            }
+            let Some(update) = self.due_update(&round, object, memory) else { continue };
+            let written = self.write(object, &update.status).await;
+            memory.attempted(object, update, written, now);
             tokio::time::sleep(MIN_WRITE_INTERVAL).await;
             // A newer state is written instead of the rest of this one.
             if now.elapsed() >= MAX_ROUND && self.objects.has_changed().unwrap_or(true) {
@@ -216,6 +170,55 @@ impl StatusWriter {
             }
         }
         self.registered.is_awaited()
+    }
+
+    /// The status that this replica has to write for `object` now, if it has to write one.
+    fn due_update(&self, round: &Round<'_>, object: &ObservedObject, memory: &mut Memory) -> Option<Update> {
+        let Round { facts, lagging, now, grace } = round;
+        let mut status = object.status.clone();
+        let mut change = facts.update(object, &mut status, Timestamp::now());
+        if object.resource != CustomResource::InjectorSettings
+            && lagging.status_of(&object.rule_name(), &object.source.name).write(&mut status)
+        {
+            change = change.max(Change::Message);
+        }
+        memory.differs_since = (change != Change::None).then(|| memory.differs_since.unwrap_or(*now));
+        if memory.written_from.as_ref() == Some(&object.resource_version) {
+            return None;
+        }
+        let mut wait = if facts.replicas.prefer_this(&object.source.name) { Duration::ZERO } else { *grace };
+        if change == Change::Message {
+            wait += GRACE;
+        }
+        let differs = memory.differs_since.is_some_and(|since| *now - since >= wait);
+        let total = match object.resource {
+            CustomResource::Injection | CustomResource::NamespacedInjection => {
+                Counts::of(self.outcomes.of_rule(&object.rule_name()).iter())
+            }
+            CustomResource::InjectorSettings => Counts::default(),
+        };
+        memory.seen(object, *now);
+        // Before the object is in force, the outcomes are those of a rule of its name in a ConfigMap.
+        if !facts.documents.contains_key(&*object.source.name) {
+            memory.reported = total.clone();
+        }
+        // If the first attempt was carried out, the repetition is refused because of its resource version.
+        let (total, sent) = match &memory.unanswered {
+            Some(unanswered) => (unanswered.total.clone(), Some(unanswered.counts.clone())),
+            None => (total, None),
+        };
+        memory.reported.restart_if_above(&total);
+        let is_due = memory.counts_written.is_none_or(|last| *now - last >= COUNTS_INTERVAL);
+        let new = total.since(&memory.reported);
+        let has_counts = is_due && !new.is_empty();
+        if has_counts {
+            match sent {
+                Some(sent) => status["counts"] = sent,
+                None => new.add_to(&mut status, Timestamp::now()),
+            }
+        }
+        let update = Update { status, total: has_counts.then_some(total) };
+        ((has_counts || differs) && !memory.was_not_taken(&update.status)).then_some(update)
     }
 
     /// The rules in force, as soon as the entries are those of these rules. Compared with former entries, the webhook configuration would

@@ -1,4 +1,4 @@
-//! From a decision to the answer for the API server, with warnings and audit annotations.
+//! Turns a decision into the answer for the API server, with warnings and audit annotations.
 
 use vestibule::admission::{Denial, Verdict};
 use vestibule_rules::{Decision, Mode, Outcome, Reason, RuleSet};

@@ -32,7 +32,7 @@ pub use received_positions::received_positions;
 /// ```
 pub fn diff(before: &str, after: &str, schema: Schema<'_>) -> Result<Vec<Operation>, DocumentError> {
     let (before, after) = (Document::parse(before)?, Document::parse(after)?);
-    Draft::default().diff_onto(before.view(), after.view(), before.view(), schema)
+    diff_documents(&before, &after, &before, schema)
 }
 
 /// The change from `before` to `after`, as operations on `onto`, where `before` is the part of `onto` that a type can decode.
@@ -76,7 +76,9 @@ pub fn diff_documents(
     onto: &Document<'_>,
     schema: Schema<'_>,
 ) -> Result<Vec<Operation>, DocumentError> {
-    Draft::default().diff_onto(before.view(), after.view(), onto.view(), schema)
+    let mut builder = PatchBuilder { operations: Vec::new(), levels: MAX_RECURSION };
+    builder.change(&Pointer::root(), before.view(), after.view(), onto.view(), schema)?;
+    Ok(builder.operations)
 }
 
 /// The document that cannot be parsed.
@@ -95,30 +97,13 @@ pub enum DiffError {
 }
 
 /// Collects the operations of a patch.
-struct Draft {
+struct PatchBuilder {
     operations: Vec<Operation>,
     /// The number of further levels that are compared by recursion.
     levels: usize,
 }
 
-impl Default for Draft {
-    fn default() -> Self {
-        Self { operations: Vec::new(), levels: MAX_RECURSION }
-    }
-}
-
-impl Draft {
-    fn diff_onto(
-        mut self,
-        before: View<'_>,
-        after: View<'_>,
-        onto: View<'_>,
-        schema: Schema<'_>,
-    ) -> Result<Vec<Operation>, DocumentError> {
-        self.change(&Pointer::root(), before, after, onto, schema)?;
-        Ok(self.operations)
-    }
-
+impl PatchBuilder {
     /// Applies the change of one value to the value at `place`.
     fn change(
         &mut self,

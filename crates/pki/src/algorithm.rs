@@ -1,4 +1,4 @@
-//! Which keys CAs have.
+//! The algorithms of CA keys.
 
 use std::str::FromStr;
 

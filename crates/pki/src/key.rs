@@ -1,4 +1,4 @@
-//! Private keys of others, in the one form that we write.
+//! Reads private keys in PKCS#8, SEC1 and PKCS#1, and writes PKCS#8.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa;

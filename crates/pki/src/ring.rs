@@ -5,6 +5,12 @@
 //! [`carry_out`] does the same with cryptography.
 //!
 //! A caller carries out the **first** action, updates its [`Observations`] and asks again.
+//!
+//! | | With certificates and keys | Ids, states and times, for [`step`] |
+//! |---|---|---|
+//! | a ring | [`Ring`] (`with_keys.rs`) | [`Facts`] |
+//! | the content of the Secret, which may be no ring | [`Reading`] | [`RingFacts`] |
+//! | a serving certificate | [`Leaf`](crate::Leaf) | [`LeafFacts`] |
 
 mod action;
 mod carry_out;
@@ -19,9 +25,9 @@ mod observations;
 mod policy;
 mod reading;
 mod step;
-mod stored;
 #[cfg(test)]
 mod tests;
+mod with_keys;
 
 pub use crate::algorithm::{Algorithm, AlgorithmError};
 pub use action::{Action, Blocked};
@@ -29,7 +35,8 @@ pub use carry_out::carry_out;
 pub use change::{CaFactory, Change};
 pub use error::{Problem, RingError};
 pub use facts::{
-    AuthorityFacts, AuthorityState, CaId, CrossSignature, Facts, Lineage, Mark, Request, RingFacts, Role,
+    AuthorityFacts, AuthorityState, BundleMark, CaId, CrossSignature, Facts, Lineage, Request, RingFacts,
+    Role,
 };
 pub use key_source::KeySource;
 pub use leaf_facts::LeafFacts;
@@ -38,4 +45,4 @@ pub use observations::{Configuration, Observations, Seen};
 pub use policy::{Policy, PolicyProblem, Rule, UnknownAuthorities, UnknownAuthoritiesError};
 pub use reading::Reading;
 pub use step::step;
-pub use stored::{Ring, read_bundle};
+pub use with_keys::{Ring, read_bundle};

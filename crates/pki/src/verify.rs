@@ -1,4 +1,4 @@
-//! Would kube-apiserver accept this certificate?
+//! Verifies a chain as kube-apiserver does.
 
 mod authority_as_leaf;
 

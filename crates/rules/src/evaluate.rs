@@ -3,7 +3,7 @@
 //! [`RuleSet::evaluate`] runs the stages of `decide`: it selects rules ([`select`]), applies them ([`fixpoint`], which calls
 //! [`merge`](crate::merge) for each rule), and makes the [`Decision`].
 
-mod computed;
+mod computed_checks;
 mod decide;
 mod fixpoint;
 mod instantiate;
@@ -229,13 +229,13 @@ impl RuleSet {
     /// The object is not JSON, or nested too deeply.
     ///
     /// ```
-    /// # use vestibule_rules::{Passage, Resource, RuleSet, Subject, Verb};
+    /// # use vestibule_rules::{GateResult, Resource, RuleSet, Subject, Verb};
     /// # let text = "apiVersion: vestibule.dev/v1alpha1\nkind: Injection\nmetadata: {name: team}\nspec:\n  optIn: pod\n  pod: {labels: {team: blue}}\n";
     /// let rules = RuleSet::load([("rules.yaml", text)], vestibule_patch::Schema::unknown()).unwrap();
     /// let explanation = rules
     ///     .explain(&Subject::new(r#"{"spec":{"containers":[]}}"#, Resource::Pods, Verb::Create, "blue"))
     ///     .unwrap();
-    /// let failed = explanation.rules[0].gates.iter().find(|gate| gate.passage == Passage::Failed).unwrap();
+    /// let failed = explanation.rules[0].gates.iter().find(|gate| gate.result == GateResult::Failed).unwrap();
     /// assert_eq!((failed.name.as_str(), failed.line), ("opt.8", Some(5)));
     /// assert_eq!(failed.sentence, "the object does not ask for the rule");
     /// ```

@@ -51,7 +51,7 @@ pub struct Gate {
     /// The line of the rule that asks, if a line of the rule does.
     pub line: Option<usize>,
     /// The answer.
-    pub passage: Passage,
+    pub result: GateResult,
     /// Whether the answer may differ in the cluster, because it depends on the name of an owner that is only
     /// [presumed](crate::Subject::presumed_owner).
     pub presumed: bool,
@@ -62,14 +62,14 @@ pub struct Gate {
 impl Gate {
     pub(crate) fn not_reached(name: &str, at: Option<Position>) -> Self {
         let sentence = "it was decided before".to_owned();
-        let (line, passage) = (at.map(|at| at.line), Passage::NotReached);
-        Self { name: name.to_owned(), line, passage, presumed: false, sentence }
+        let (line, result) = (at.map(|at| at.line), GateResult::NotReached);
+        Self { name: name.to_owned(), line, result, presumed: false, sentence }
     }
 }
 
-/// The answer of a gate.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Passage {
+pub enum GateResult {
     /// The rule passes.
     Passed,
     /// The rule does not pass and is skipped.

@@ -13,6 +13,15 @@
 //! An object stays the text that arrived and is opened only along the paths that rules touch, so fields that this crate
 //! does not know survive.
 //!
+//! | A word in the names of modules | Meaning |
+//! |---|---|
+//! | `key` | the members that identify the items of a list |
+//! | `logic` | the parameters, variables and conditions of a rule |
+//! | `overlay` | a value that a rule adds: a fragment of a pod, perhaps with expressions |
+//! | `subject` | the object and the request that rules are evaluated for |
+//! | `reference` | the documentation of the rule format, made from `format` |
+//! | `pod`, `pod_types` | facts about the fields of pods; the check of their types |
+//!
 //! To start reading: `evaluate.rs`, then `select` and `merge`. A new field of the rule format is declared in `format`, read in
 //! `load`, and kept in `rule`; a new field of `containerPatches` that is merged as a part needs only its line in
 //! `format/container.rs`. `Rule::parts` is the one walk over the parts of a rule.
@@ -71,7 +80,7 @@ pub use carried_rule::CarriedRule;
 pub use decision::{Change, Decision, Origin, Outcome, Reason, Verdict};
 pub use diagnostic::{CODES, Code, Diagnostic, Position, Severity};
 pub use evaluate::{RuleSet, Target};
-pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, Passage, RuleExplanation};
+pub use explanation::{ClauseExplanation, Effect, Explanation, Gate, GateResult, RuleExplanation};
 pub use label_selector::{LabelRequirement, LabelSelector, NAMESPACE_NAME};
 pub use label_values::{LabelOperator, LabelValues};
 pub use namespaced::{MAX_NAMESPACED_BYTES, NamespacedBounds, NamespacedRules};

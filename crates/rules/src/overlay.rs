@@ -129,7 +129,6 @@ impl Overlay {
         }
     }
 
-    /// The value as JSON. Items and members that are expressions are left out, and an item with `forEach` occurs once.
     /// Whether leaving out the member `name` means the same as this value.
     pub(crate) fn is_default(&self, name: &str) -> bool {
         match self {
@@ -139,6 +138,7 @@ impl Overlay {
         }
     }
 
+    /// The value as JSON. Items and members that are expressions are left out, and an item with `forEach` occurs once.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write_json(&mut json);

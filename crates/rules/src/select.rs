@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::decision::Reason;
 use crate::diagnostic::Position;
-use crate::explanation::{Gate, Passage, Record};
+use crate::explanation::{Gate, GateResult, Record};
 use crate::rule::Rule;
 use crate::settings::Settings;
 use crate::subject::{Received, Subject};
@@ -101,10 +101,10 @@ impl<'i> MatchContext<'i> {
     pub(crate) fn skip_object(&self, record: &mut Option<Record>) -> Option<Skip> {
         let mut traced = |name: &str, passed: &str, skip: Option<Skip>| {
             let Some(record) = record else { return skip };
-            let passage = if skip.is_some() { Passage::Failed } else { Passage::Passed };
+            let result = if skip.is_some() { GateResult::Failed } else { GateResult::Passed };
             for rule in self.rules {
                 let sentence = skip.as_ref().map_or(passed, |skip| &*skip.sentence).to_owned();
-                record.gate(rule, Gate { passage, sentence, ..Gate::not_reached(name, None) });
+                record.gate(rule, Gate { result, sentence, ..Gate::not_reached(name, None) });
             }
             skip
         };
@@ -140,17 +140,17 @@ impl<'i> MatchContext<'i> {
     }
 
     fn gate(&self, check: &Check, rule: &Rule, result: &CheckResult) -> Gate {
-        let (passage, sentence) = match result {
+        let (result, sentence) = match result {
             CheckResult::Passed(describe) | CheckResult::OptedIn(describe) => {
-                (Passage::Passed, describe(self, rule))
+                (GateResult::Passed, describe(self, rule))
             }
-            CheckResult::NotApplicable(describe) => (Passage::NotReached, describe(self, rule)),
-            CheckResult::Skip(skip) => (Passage::Failed, skip.sentence.to_string()),
+            CheckResult::NotApplicable(describe) => (GateResult::NotReached, describe(self, rule)),
+            CheckResult::Skip(skip) => (GateResult::Failed, skip.sentence.to_string()),
         };
         let presumed = check.name == rollout::NAME && rollout::is_presumed(self, rule);
         Gate {
-            passage,
-            presumed: presumed && passage != Passage::NotReached,
+            result,
+            presumed: presumed && result != GateResult::NotReached,
             sentence,
             ..check.not_reached(rule)
         }

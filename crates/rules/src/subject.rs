@@ -27,30 +27,29 @@ pub(crate) use received::{ObjectMetadata, Received};
 /// # let _ = subject;
 /// ```
 #[derive(Clone, Copy)]
-#[non_exhaustive]
 pub struct Subject<'a> {
     /// The object as received, JSON.
     pub object: &'a str,
     /// The resource of the object.
-    pub resource: Resource,
+    pub(crate) resource: Resource,
     /// The operation of the request.
-    pub verb: Verb,
+    pub(crate) verb: Verb,
     /// The namespace of the request.
-    pub namespace: &'a str,
+    pub(crate) namespace: &'a str,
     /// The subresource; empty for the object itself.
-    pub subresource: &'a str,
+    pub(crate) subresource: &'a str,
     /// The name in the request; empty if the API server is to generate one.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// The labels and annotations of the namespace, if they are known.
-    pub facts: Option<&'a NamespaceFacts>,
+    pub(crate) facts: Option<&'a NamespaceFacts>,
     /// The object as stored in the cluster, JSON.
-    pub old_object: Option<&'a str>,
+    pub(crate) old_object: Option<&'a str>,
     /// The `userInfo` of the request, JSON.
-    pub user: Option<&'a str>,
+    pub(crate) user: Option<&'a str>,
     /// Whether the request is a dry run, so that nothing will be stored.
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Whether the owner's name in the object is a placeholder for a name that is not known yet.
-    pub presumed_owner: bool,
+    pub(crate) presumed_owner: bool,
     document: Option<&'a Document<'a>>,
 }
 

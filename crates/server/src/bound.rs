@@ -1,4 +1,4 @@
-//! A server from bound addresses to its end.
+//! A server whose addresses are bound: it serves until a shutdown.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;

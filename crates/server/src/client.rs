@@ -5,7 +5,7 @@
 //! certificate of its connection and by its bearer token.
 
 mod authorities;
-mod capture;
+mod deferred_verifier;
 mod peer;
 
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use strum::{Display, IntoStaticStr, VariantArray};
 
 pub use authorities::{ClientAuthorities, ClientAuthoritiesError};
-pub(crate) use capture::{Capture, Possession};
+pub(crate) use deferred_verifier::{DeferredVerifier, Possession};
 pub(crate) use peer::Peer;
 
 /// Whether clients are authenticated.

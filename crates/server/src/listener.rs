@@ -22,7 +22,7 @@ use crate::settings::Settings;
 use crate::shutdown::{Phase, Phases};
 use crate::tls::Handshakes;
 
-/// The pause after a failed accept, most often for want of file descriptors.
+/// The pause after a failed accept, most often because no file descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// At the connection limit, a connection to evict is looked for this often.
 const EVICTION_PERIOD: Duration = Duration::from_millis(500);
@@ -135,7 +135,7 @@ impl HttpsPort {
         let pending = limits.pending_handshakes.register();
         let handshake = async {
             if timeout(time / 2, pending.first_byte(&stream)).await.is_err() {
-                return Err(slow("it did not begin"));
+                return Err(slow("timeout: no byte of the handshake arrived"));
             }
             let permit = limits.handshake_permits.acquire().await;
             // Boxed, so that its memory is freed after the handshake and not with the connection.
@@ -145,8 +145,8 @@ impl HttpsPort {
         };
         tokio::select! {
             biased;
-            done = timeout(time, handshake) => done.unwrap_or_else(|_| Err(slow("it took too long"))),
-            () = pending.evicted() => Err(slow("it was not done when others came")),
+            done = timeout(time, handshake) => done.unwrap_or_else(|_| Err(slow("timeout: it took too long"))),
+            () = pending.evicted() => Err(slow("the limit of pending handshakes was reached")),
         }
     }
 }

@@ -10,15 +10,12 @@ use tokio::task::block_in_place;
 /// system divides the CPUs. On a runtime of one thread, all other tasks wait.
 pub(crate) async fn offload<W: Future>(work: W) -> W::Output {
     let mut work = pin!(work);
+    let has_threads = |runtime: Handle| runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
     poll_fn(|context| {
         let mut poll = || work.as_mut().poll(context);
-        if has_many_threads() { block_in_place(poll) } else { poll() }
+        if Handle::try_current().is_ok_and(has_threads) { block_in_place(poll) } else { poll() }
     })
     .await
-}
-
-fn has_many_threads() -> bool {
-    Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Counted things with a limit: a semaphore that knows its size, and a gauge.
+//! A semaphore that knows its size, a gauge for metrics, and the number of threads that limits are derived from.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

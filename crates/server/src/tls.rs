@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::bind_error::BindError;
 use crate::certificate::PresentCertificate;
-use crate::client::{Capture, Peer, Possession};
+use crate::client::{DeferredVerifier, Peer, Possession};
 use crate::settings::TlsVersion;
 
 type Versions = &'static [&'static SupportedProtocolVersion];
@@ -65,8 +65,8 @@ impl Handshakes {
         }
         let possession = Arc::new(Possession::default());
         let algorithms = self.provider.signature_verification_algorithms;
-        let capture = Arc::new(Capture::new(algorithms, Arc::clone(&possession)));
-        let acceptor = self.acceptor(capture).map_err(io::Error::other)?;
+        let verifier = Arc::new(DeferredVerifier::new(algorithms, Arc::clone(&possession)));
+        let acceptor = self.acceptor(verifier).map_err(io::Error::other)?;
         let stream = acceptor.accept(stream).await?;
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default().to_vec();
         Ok((Box::new(stream), Peer::new(chain, possession)))

@@ -112,14 +112,8 @@ impl Outcome {
         )
     }
 
-    /// There was no verdict: an error, a panic, a deadline, a patch that does not apply. `failurePolicy` decides.
-    #[track_caller]
-    pub fn assert_fault(&self) -> &Self {
-        self.failed();
-        self
-    }
-
-    /// The message of the fault contains `text`.
+    /// There was no verdict: an error, a panic, a deadline, a patch that does not apply. `failurePolicy` decides. The message of the
+    /// fault contains `text`.
     #[track_caller]
     pub fn assert_fault_says(&self, text: &str) -> &Self {
         let is_said = self.failed().message.contains(text);

@@ -1,4 +1,4 @@
-//! Tidy pods: every container has a limit of memory, and an image that says which one it is.
+//! Tidy pods: every container has a memory limit, and an image with a tag or a digest.
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
@@ -9,9 +9,9 @@ use vestibule::{App, Change, Context, FailurePolicy, Reject, deny, on};
 pub fn app() -> App {
     let pods = || on::<Pod>([Create]).namespaces("tidy=true");
     App::new("tidy-pods")
-        // Better a pod without a limit than no pod,
+        // While the webhook is down, pods are created without a limit.
         .mutate("memory", pods().failure_policy(FailurePolicy::Ignore), memory)
-        // and no pod at all than an image without a fixed version.
+        // While the webhook is down, no pod is created.
         .validate("images", pods().failure_policy(FailurePolicy::Fail), images)
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vestibule_pki::ring::{Lineage, Mark, RingFacts};
+use vestibule_pki::ring::{BundleMark, Lineage, RingFacts};
 
 use crate::act::UNKNOWN_CA;
 use crate::{Published, World};
@@ -139,7 +139,7 @@ impl World {
                 }
             })?,
             Fault::PlantOther(at) => self.plant(at, |published| {
-                published.mark = Some(Mark { lineage: Lineage(999), generation: 1 });
+                published.mark = Some(BundleMark { lineage: Lineage(999), generation: 1 });
             })?,
             Fault::Remove(at) => self.reset(at, |published| {
                 *published = Published { gone: true, ..Published::bare(published.changed) };

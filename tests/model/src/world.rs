@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use vestibule_pki::ring::{CaFactory, CaId, Facts, Lineage, Mark, Moment, Observations, RingFacts};
+use vestibule_pki::ring::{BundleMark, CaFactory, CaId, Facts, Lineage, Moment, Observations, RingFacts};
 
 use crate::Faults;
 
@@ -61,7 +61,7 @@ pub struct Published {
     /// Whether its entries differ or hold text that is no certificate.
     pub untidy: bool,
     /// The annotations.
-    pub mark: Option<Mark>,
+    pub mark: Option<BundleMark>,
     /// When the mark changed.
     pub changed: Moment,
     /// When this was written.
@@ -187,7 +187,7 @@ impl Replica {
 impl Published {
     /// The content that a replica publishes.
     pub fn of(facts: &Facts, now: Moment, before: Option<&Self>) -> Self {
-        let mark = Some(Mark { lineage: facts.lineage, generation: facts.generation });
+        let mark = Some(BundleMark { lineage: facts.lineage, generation: facts.generation });
         let changed = before.filter(|before| before.mark == mark).map_or(now, |before| before.changed);
         let bundle = facts.bundle_over(|id| before.is_some_and(|before| before.bundle.contains(&id)));
         Self { bundle, untidy: false, mark, changed, written: now, ours: true, gone: false }

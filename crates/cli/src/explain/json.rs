@@ -1,7 +1,7 @@
 //! An explanation as JSON, for scripts.
 
 use serde_json::{Value, json};
-use vestibule_rules::{Effect, Explanation, Mode, Outcome, Passage, RuleExplanation};
+use vestibule_rules::{Effect, Explanation, GateResult, Mode, Outcome, RuleExplanation};
 
 use crate::evaluation::{Evaluation, Step};
 use crate::workload::ephemeral_containers;
@@ -36,10 +36,10 @@ fn rule_json(step: &Step<Explanation>, rule: &RuleExplanation) -> anyhow::Result
         _ => ("unchanged", None, None),
     };
     let gates = rule.gates.iter().map(|gate| {
-        let passed = match gate.passage {
-            Passage::Passed => json!(true),
-            Passage::Failed => json!(false),
-            Passage::NotReached => Value::Null,
+        let passed = match gate.result {
+            GateResult::Passed => json!(true),
+            GateResult::Failed => json!(false),
+            GateResult::NotReached => Value::Null,
         };
         json!({
             "name": gate.name, "line": gate.line, "passed": passed, "presumed": gate.presumed,

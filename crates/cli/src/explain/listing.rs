@@ -4,7 +4,7 @@ use std::fmt;
 
 use vestibule_command::colour::{Palette, Style};
 use vestibule_rules::diagnostic;
-use vestibule_rules::{ClauseExplanation, CustomResource, Effect, Gate, Passage, RuleExplanation};
+use vestibule_rules::{ClauseExplanation, CustomResource, Effect, Gate, GateResult, RuleExplanation};
 use vestibule_rules::{Explanation, Outcome, Reason};
 
 use crate::changes::ExplainedChange;
@@ -89,7 +89,7 @@ impl Listing {
         self.has_lines = !CustomResource::is_source(&rule.source);
         self.gates(&rule.gates);
         self.clauses(&rule.clauses, &step.explained()?);
-        let is_explained = rule.gates.iter().any(|gate| gate.passage == Passage::Failed)
+        let is_explained = rule.gates.iter().any(|gate| gate.result == GateResult::Failed)
             || rule.clauses.iter().any(|clause| clause.effect == Effect::Failed);
         if let (Outcome::Denied { message, .. }, false) = (&rule.outcome, is_explained) {
             self.line("", Style::Removed, "", None, message);
@@ -98,18 +98,18 @@ impl Listing {
     }
 
     fn gates(&mut self, gates: &[Gate]) {
-        let idle = |gate: &Gate| gate.passage == Passage::NotReached;
+        let idle = |gate: &Gate| gate.result == GateResult::NotReached;
         for run in gates.chunk_by(|one, other| idle(one) && idle(other) && one.sentence == other.sentence) {
             let Some(gate) = run.first() else { continue };
-            let (answer, style) = match gate.passage {
+            let (answer, style) = match gate.result {
                 _ if gate.presumed => ("?", Style::Place),
-                Passage::Passed => ("true", Style::Added),
-                Passage::Failed => ("false", Style::Removed),
-                Passage::NotReached if run.len() > 1 => {
+                GateResult::Passed => ("true", Style::Added),
+                GateResult::Failed => ("false", Style::Removed),
+                GateResult::NotReached if run.len() > 1 => {
                     self.idle(run.iter().map(|gate| &*gate.name), &gate.sentence);
                     continue;
                 }
-                Passage::NotReached => ("-", Style::Faint),
+                GateResult::NotReached => ("-", Style::Faint),
             };
             self.line(answer, style, &gate.name, gate.line, &gate.sentence);
         }

@@ -1,4 +1,4 @@
-//! Lines that no level lets pass, because they may hold an object, a key or a token.
+//! Drops log lines of libraries that may hold an object, a key or a token, at every level.
 
 use tracing::Subscriber;
 use tracing_subscriber::filter::{FilterExt, filter_fn};

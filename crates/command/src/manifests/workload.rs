@@ -1,4 +1,4 @@
-//! The pods, as flags describe them.
+//! The flags of the pods that `manifests` prints.
 
 use std::net::IpAddr;
 use std::time::Duration;

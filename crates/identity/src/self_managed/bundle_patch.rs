@@ -2,7 +2,7 @@
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
-use vestibule_pki::ring::Mark;
+use vestibule_pki::ring::BundleMark;
 
 use super::entries::annotate;
 use super::registration::ConfigSnapshot;
@@ -11,7 +11,7 @@ use crate::inspect::{GENERATION, LINEAGE};
 /// A JSON Patch that writes the bundle and the mark into the version of the configuration that was read; on any other version
 /// it fails with 409. It writes only `caBundle` and two annotations, so a server-side apply of the entries by another field
 /// manager does not conflict. [`None`] if there is nothing to write.
-pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: Mark) -> Option<Value> {
+pub(super) fn bundle_patch(snapshot: &ConfigSnapshot, bundle: &str, mark: BundleMark) -> Option<Value> {
     let mut operations = Vec::new();
     for entry in snapshot.entries.iter().filter(|entry| entry.bytes != bundle.as_bytes()) {
         operations.extend(
@@ -49,9 +49,9 @@ mod tests {
     use super::super::registration::Entry;
     use super::*;
 
-    const MARK: Mark = Mark { lineage: Lineage(255), generation: 7 };
+    const MARK: BundleMark = BundleMark { lineage: Lineage(255), generation: 7 };
 
-    fn snapshot(bundles: &[&str], mark: Option<Mark>, annotated: bool) -> ConfigSnapshot {
+    fn snapshot(bundles: &[&str], mark: Option<BundleMark>, annotated: bool) -> ConfigSnapshot {
         let entry = |(index, bundle): (usize, &&str)| Entry {
             place: format!("/webhooks/{index}/clientConfig"),
             test_values: vec![(format!("/webhooks/{index}/name"), json!("a"))],

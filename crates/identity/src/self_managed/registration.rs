@@ -7,7 +7,7 @@ use kube::api::DynamicObject;
 use rustls_pki_types::CertificateDer;
 use serde_json::Value;
 use vestibule_pki::Bundle;
-use vestibule_pki::ring::{CaId, Lineage, Mark, Moment};
+use vestibule_pki::ring::{BundleMark, CaId, Lineage, Moment};
 
 use super::entries::StoredEntries;
 use super::managed_fields::{FieldManagers, owns_field};
@@ -27,7 +27,7 @@ pub(super) struct ConfigSnapshot {
     pub(super) uid: Option<String>,
     pub(super) entries: Vec<Entry>,
     pub(super) held: StoredEntries,
-    pub(super) mark: Option<Mark>,
+    pub(super) mark: Option<BundleMark>,
     /// When the mark was written, or the object if it has no mark; by the API server's clock.
     pub(super) written: Option<Moment>,
     /// Since when only our field managers own its bundles, which are therefore unchanged since then.
@@ -132,11 +132,11 @@ impl ConfigSnapshot {
     }
 }
 
-fn mark(metadata: &ObjectMeta) -> Option<Mark> {
+fn mark(metadata: &ObjectMeta) -> Option<BundleMark> {
     let annotations = metadata.annotations.as_ref()?;
     let lineage = u64::from_str_radix(annotations.get(LINEAGE)?, 16).ok()?;
     let generation = annotations.get(GENERATION)?.parse().ok()?;
-    Some(Mark { lineage: Lineage(lineage), generation })
+    Some(BundleMark { lineage: Lineage(lineage), generation })
 }
 
 /// When our mark last changed; other writes of the object do not count.

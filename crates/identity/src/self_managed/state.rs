@@ -1,11 +1,14 @@
 //! The state of a replica, and its decisions. No I/O and no clock: the caller passes both times in.
+//!
+//! `watch_events`, `ring` and `configurations` take in what the API server says; `writes`, `leaf` and `entries` prepare the next
+//! operation, which [`State::decide`] chooses.
 
-mod answers;
 mod clock;
 mod configurations;
 mod entries;
 mod leaf;
 mod notices;
+mod ring;
 mod status;
 mod watch_events;
 mod writes;
@@ -17,7 +20,9 @@ use std::time::{Duration, Instant};
 use rustls_pki_types::CertificateDer;
 use serde_json::Value;
 use vestibule_pki::Leaf;
-use vestibule_pki::ring::{Action, CaId, Change, Mark, Moment, Observations, Policy, Ring, RingFacts, step};
+use vestibule_pki::ring::{
+    Action, BundleMark, CaId, Change, Moment, Observations, Policy, Ring, RingFacts, step,
+};
 use zeroize::Zeroizing;
 
 use super::api_client::Purpose;
@@ -46,7 +51,7 @@ pub(super) struct State {
     remembered: Option<Arc<Ring>>,
     pub(super) ca_bundle: Option<Arc<str>>,
     /// The last bundles, without keys: for grafts, and for configurations that have a mark and no entries.
-    past: Vec<(Mark, BTreeMap<CaId, CertificateDer<'static>>)>,
+    past: Vec<(BundleMark, BTreeMap<CaId, CertificateDer<'static>>)>,
     /// The certificate of the CA that signed the leaf.
     issuer: Option<CertificateDer<'static>>,
     seen: Observations,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use kube::api::DynamicObject;
-use vestibule_pki::ring::{Mark, Moment};
+use vestibule_pki::ring::{BundleMark, Moment};
 
 use super::backoff::{Backoff, Claims, RepairThrottle};
 use super::registration::{ConfigSnapshot, EntryMatcher};
@@ -28,9 +28,9 @@ pub(super) struct Watched {
     /// The newest version that was seen, also of a deleted object.
     newest: Option<String>,
     /// The current mark, and since when this replica has seen it.
-    marked: Option<(Mark, Moment)>,
+    marked: Option<(BundleMark, Moment)>,
     /// The newest mark that the object with this uid had.
-    held: Option<(Option<String>, Mark)>,
+    held: Option<(Option<String>, BundleMark)>,
     pub(super) reading: Backoff,
     /// When a GET last read it; before the first one, when it was first due.
     pub(super) read_at: Option<Instant>,
@@ -161,7 +161,7 @@ impl Watched {
         true
     }
 
-    fn record_mark(&mut self, uid: Option<String>, mark: Mark) {
+    fn record_mark(&mut self, uid: Option<String>, mark: BundleMark) {
         let is_older = self.held.as_ref().is_some_and(|(held_by, held)| {
             *held_by == uid && held.lineage == mark.lineage && held.generation > mark.generation
         });
@@ -172,7 +172,7 @@ impl Watched {
 
     /// Whether the object with this uid had this mark before, so that a missing bundle is a repair, as after `kubectl replace`. A
     /// recreated object never had it.
-    pub(super) fn has_held(&self, mark: Mark) -> bool {
+    pub(super) fn has_held(&self, mark: BundleMark) -> bool {
         let uid = self.snapshot.as_ref().map(|snapshot| &snapshot.uid);
         self.held.as_ref().is_some_and(|(held_by, held)| uid == Some(held_by) && *held == mark)
     }
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn an_object_that_lost_its_mark_differs_from_a_new_one() {
         let (mut watched, ours) = watched();
-        let mark = |generation| Mark { lineage: Lineage(255), generation };
+        let mark = |generation| BundleMark { lineage: Lineage(255), generation };
         let mut take = |version: u64, uid: &str, generation: Option<u64>| {
             let mut object = object(version);
             object.metadata.uid = Some(uid.to_owned());

@@ -1,4 +1,4 @@
-//! From texts to rules that can be served.
+//! Compiles texts into rules that can be served.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

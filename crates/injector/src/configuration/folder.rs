@@ -8,7 +8,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::reloader::Reloader;
 use super::rule_source::RuleSource;
-use crate::sources::{self, LoadError};
+use crate::rule_files::{self, LoadError};
 
 /// The time between two reads. A change comes into force when two reads find the same, so a file that is being written is
 /// left for the next read.
@@ -25,7 +25,7 @@ pub(crate) async fn follow(paths: Vec<PathBuf>, reloader: Arc<Reloader>) {
         let (paths, reloader, former) = (paths.clone(), Arc::clone(&reloader), last.take());
         // Reading a folder on a network blocks, and proving rules takes long.
         let read = tokio::task::spawn_blocking(move || {
-            let found = sources::read(&paths)?;
+            let found = rule_files::read(&paths)?;
             if former.as_ref() == Some(&found) {
                 reloader.reload(found.clone());
             }

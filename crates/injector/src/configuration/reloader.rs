@@ -1,4 +1,4 @@
-//! From one snapshot to the next.
+//! Compiles changed texts of rules, and replaces the snapshot in force.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! Texts with rules, and the documents in them.
+//! One text with rules, from a file, a ConfigMap or an object, and the documents in it.
 
 use serde::{Deserialize, Serialize};
 use vestibule_rules::CustomResource;

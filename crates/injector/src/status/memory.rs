@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::counts::Counts;
+use super::{COUNTS_INTERVAL, Update, Written};
 use crate::configuration::rule_object::ObservedObject;
 
 /// The state that the writer keeps for an object between rounds.
@@ -14,7 +15,7 @@ pub(super) struct Memory {
     /// The resource version that the last write was based on. The watch has not seen that write while it still shows this one.
     pub(super) written_from: Option<String>,
     /// A status that the API server left as it was, because the definition there lacks a member of it, and when. It is tried again
-    /// after [`COUNTS_INTERVAL`](super::COUNTS_INTERVAL), as the definition may be newer then.
+    /// after [`COUNTS_INTERVAL`], as the definition may be newer then.
     pub(super) not_taken: Option<(Value, Instant)>,
     /// The counts that are in the stored status, and when they were written.
     pub(super) reported: Counts,
@@ -43,6 +44,42 @@ impl Memory {
             && write.counts == object.status["counts"]
         {
             (self.reported, self.counts_written) = (write.total, Some(now));
+        }
+    }
+
+    /// Whether the API server left this status as it was, a short time ago.
+    pub(super) fn was_not_taken(&self, status: &Value) -> bool {
+        let is_again =
+            |(not_taken, at): &(Value, Instant)| not_taken == status && at.elapsed() < COUNTS_INTERVAL;
+        self.not_taken.as_ref().is_some_and(is_again)
+    }
+
+    /// Records the outcome of a write.
+    pub(super) fn attempted(
+        &mut self,
+        object: &ObservedObject,
+        update: Update,
+        written: Written,
+        now: Instant,
+    ) {
+        let Update { status, total } = update;
+        match written {
+            Written::Version(version) => {
+                let is_taken = version != object.resource_version;
+                self.written_from = is_taken.then(|| object.resource_version.clone());
+                self.not_taken = (!is_taken).then(|| (status, Instant::now()));
+                self.unanswered = None;
+                if let Some(total) = total {
+                    (self.reported, self.counts_written) = (total, Some(now));
+                }
+            }
+            Written::Unknown => {
+                if let Some(total) = total {
+                    let (from, counts) = (object.resource_version.clone(), status["counts"].clone());
+                    self.unanswered = Some(Unanswered { from, counts, total });
+                }
+            }
+            Written::Refused => {}
         }
     }
 }

@@ -11,5 +11,5 @@ mod registration;
 mod reload;
 mod reload_during_create;
 mod reporting;
-mod sources;
+mod rule_files;
 mod watching;

@@ -1,6 +1,6 @@
 //! Changes of lists: items keep the members that only `onto` knows when they move.
 
-use super::Draft;
+use super::PatchBuilder;
 use super::align::{align, rising};
 use super::decoded_list::{mark_removed_duplicates, received_order};
 use super::received_positions::received_positions;
@@ -17,7 +17,7 @@ enum Target<'d> {
     New(View<'d>),
 }
 
-impl Draft {
+impl PatchBuilder {
     pub(super) fn list(
         &mut self,
         place: &Pointer,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::authority::earlier;
 use crate::certificate::Certificate;
-use crate::ring::stored::{moment, unix};
+use crate::ring::with_keys::{moment, unix};
 use crate::ring::{Change, Facts, KeySource, LeafFacts, Moment, Policy, Ring, RingError};
 
 /// The ring after a change: new keys are made, the cross-signed certificate is signed, keys of CAs that no longer sign are

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use self::description::{Description, Schema};
 use crate::certificate::Certificate;
-use crate::ring::stored::{moment, unix};
+use crate::ring::with_keys::{moment, unix};
 use crate::ring::{AuthorityFacts, AuthorityState, CaId, Moment, Problem, Reading, Request, Ring, RingError};
 use crate::{Authority, AuthorityError, bundle};
 

@@ -56,7 +56,7 @@ pub struct Facts {
     /// Revoked CAs. No replica adds them again, not even one that still presents a leaf of such a CA.
     pub revoked: BTreeSet<CaId>,
     /// The CAs that this ring made, and those that a replica of it signed with; the newest last, at most
-    /// [`MOST_MADE`](Self::MOST_MADE). Only these are taken from a configuration into the bundle of another one.
+    /// 200. Only these are taken from a configuration into the bundle of another one.
     pub made: Vec<CaId>,
     /// In the order of their ids.
     pub authorities: Vec<AuthorityFacts>,
@@ -64,7 +64,7 @@ pub struct Facts {
 
 /// The annotations of a configuration: which ring's bundle it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
+pub struct BundleMark {
     /// Annotation `ca-lineage`.
     pub lineage: Lineage,
     /// Annotation `ca-generation`.
@@ -194,13 +194,10 @@ impl AuthorityFacts {
 }
 
 impl Facts {
-    /// The most CAs that `made` remembers: more than five years of rotations with the shortest supported life.
-    pub const MOST_MADE: usize = 200;
-
     /// The annotations of a configuration that holds the bundle of this ring.
     #[must_use]
-    pub fn mark(&self) -> Mark {
-        Mark { lineage: self.lineage, generation: self.generation }
+    pub fn mark(&self) -> BundleMark {
+        BundleMark { lineage: self.lineage, generation: self.generation }
     }
 
     /// The CA that signs.
@@ -239,8 +236,7 @@ impl Facts {
 
     /// Whether this CA was found in a configuration and this ring did not make it: it stays trusted in that configuration
     /// and is written into no other.
-    #[must_use]
-    pub fn is_imported(&self, ca: &AuthorityFacts) -> bool {
+    pub(super) fn is_imported(&self, ca: &AuthorityFacts) -> bool {
         ca.is_foreign() && !self.made.contains(&ca.id)
     }
 
@@ -260,9 +256,11 @@ impl Facts {
 
     /// Adds a CA to `made`.
     pub(super) fn remember(&mut self, id: CaId) {
+        /// More than five years of rotations with the shortest supported life.
+        const MOST_MADE: usize = 200;
         if !self.made.contains(&id) {
             self.made.push(id);
-            let surplus = self.made.len().saturating_sub(Self::MOST_MADE);
+            let surplus = self.made.len().saturating_sub(MOST_MADE);
             self.made.drain(..surplus);
         }
     }

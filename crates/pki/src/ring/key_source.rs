@@ -7,7 +7,7 @@ use rustls_pki_types::CertificateDer;
 
 use crate::algorithm::Algorithm;
 use crate::authority::{constraints, earlier};
-use crate::ring::stored::{random, unix};
+use crate::ring::with_keys::{random, unix};
 use crate::ring::{CaFactory, CaId, Lineage, Moment};
 use crate::{Authority, AuthorityError, bundle};
 

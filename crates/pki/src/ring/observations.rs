@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ring::{CaId, Facts, LeafFacts, Mark, Moment, Policy};
+use crate::ring::{BundleMark, CaId, Facts, LeafFacts, Moment, Policy};
 
 /// The observations of one replica, and its leaf. Moments are corrected by [`offset`](Self::offset).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -30,13 +30,13 @@ pub struct Configuration {
     /// The CAs of its bundle, each with the moment since which it was seen there without a gap.
     pub bundle: BTreeMap<CaId, Moment>,
     /// The ring that its annotations name.
-    pub mark: Option<Mark>,
+    pub mark: Option<BundleMark>,
     /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
     pub changed: Option<Moment>,
     /// Since when this replica has seen without a gap that there is no such object.
     pub absent: Option<Moment>,
     /// The mark of our last write, if the stored object lacks it because an admission policy removed it.
-    pub stripped: Option<Mark>,
+    pub stripped: Option<BundleMark>,
     /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
     pub untidy: bool,
     /// When it was last read, or the watch last said that nothing changed.
@@ -54,7 +54,7 @@ pub struct Seen<'a> {
     /// The CAs that every one of its entries trusts.
     pub bundle: &'a BTreeSet<CaId>,
     /// The ring that its annotations name.
-    pub mark: Option<Mark>,
+    pub mark: Option<BundleMark>,
     /// When its mark last changed, by the API server's clock. [`None`] if the object was not found.
     pub changed: Option<Moment>,
     /// Whether its entries differ from each other, or hold more than the canonical PEM of their certificates.
@@ -102,7 +102,7 @@ impl Observations {
     }
 
     /// Records that our write with this mark was accepted and the stored object was seen.
-    pub fn configuration_written(&mut self, position: usize, mark: Mark) {
+    pub fn configuration_written(&mut self, position: usize, mark: BundleMark) {
         if let Some(configuration) = self.configurations.get_mut(position) {
             configuration.stripped = configuration.mark.is_none().then_some(mark);
         }

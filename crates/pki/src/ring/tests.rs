@@ -12,7 +12,7 @@ use proptest::sample::Index;
 use rustls_pki_types::CertificateDer;
 
 use crate::Bundle;
-use crate::ring::stored::unix;
+use crate::ring::with_keys::unix;
 use crate::ring::*;
 
 pub(super) const NOW: Moment = Moment(1_800_000_000);

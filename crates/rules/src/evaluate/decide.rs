@@ -59,8 +59,9 @@ impl RuleSet {
         }
         let applied = fixpoint.run(&rules, &draft);
         trace_conditions(&rules, &applied, subject.presumed_owner, record);
-        let request = Request { subject, document: &document, namespaced, restored };
-        Ok(self.complete(&request, &skips, &rules, applied, warnings, record))
+        let (document, skips, rules) = (&document, &skips, &rules);
+        let request = Request { subject, document, namespaced, skips, rules, restored };
+        Ok(self.complete(&request, applied, warnings, record))
     }
 
     /// The context for selecting among `rules`.
@@ -74,17 +75,15 @@ impl RuleSet {
         MatchContext { subject, received, rules, settings, own_namespace, cache: MatchCache::default() }
     }
 
-    /// Restores positions, applies the rules of the namespace, makes the last changes, and makes the decision. `skips` are for
-    /// all rules of the set, `rules` are the rules that were not skipped.
+    /// Restores positions, applies the rules of the namespace, makes the last changes, and makes the decision.
     fn complete(
         &self,
         request: &Request<'_>,
-        skips: &[Option<Skip>],
-        rules: &[&Rule],
         applied: Application<'_, '_>,
         mut warnings: Vec<String>,
         record: &mut Option<Record>,
     ) -> Decision {
+        let (rules, skips) = (request.rules, request.skips);
         let Application { mut draft, not_applied: reasons, resolved, ended } = applied;
         let present = rules.iter().copied().filter(|rule| !reasons.contains_key(rule.name()));
         // A rule that made its own condition false is still present, with the values that it was applied with.
@@ -140,11 +139,15 @@ impl RuleSet {
     }
 }
 
-/// The object of a decision, and the rules of namespaces.
+/// The object of a decision, and the rules that may change it.
 pub(super) struct Request<'q> {
     pub(super) subject: &'q Subject<'q>,
     pub(super) document: &'q Document<'q>,
     pub(super) namespaced: Option<&'q NamespacedRules>,
+    /// Why each rule of the set is skipped.
+    skips: &'q [Option<Skip>],
+    /// The rules that are not skipped.
+    rules: &'q [&'q Rule],
     /// The rules whose rewriting of probes was undone before the rules were applied.
     pub(super) restored: Vec<&'q Rule>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vestibule_patch::List;
 
-use super::computed::{check_fields, check_types, failure};
+use super::computed_checks::{check_fields, check_types, failure};
 use super::iteration::repeat;
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};

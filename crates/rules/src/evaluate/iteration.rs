@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kube_cel::cel::Value;
 use vestibule_patch::Schema;
 
-use super::computed::{check_fields, check_types, failure};
+use super::computed_checks::{check_fields, check_types, failure};
 use crate::diagnostic::Position;
 use crate::expression::{EvaluationError, Scope};
 use crate::key;

@@ -1,4 +1,4 @@
-//! The last changes to an object: rewritten probes and the status annotation.
+//! The changes that are made to an object after all rules were applied: rewritten probes and the status annotation.
 
 use vestibule_patch::Document;
 

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use vestibule_patch::{Document, Key, List, Schema};
 
-use super::computed::failure;
+use super::computed_checks::failure;
 use super::iteration::repeat;
 use crate::expression::{ObjectValue, RequestScope, Scope, SharedBudget};
 use crate::key::{self, COMPUTED};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::explanation::{Gate, Passage};
+use crate::explanation::{Gate, GateResult};
 use crate::merge::Failure;
 use crate::parameter::Invalid;
 use crate::rule::{Clause, OnConflict, OnError, Rule};
@@ -91,7 +91,7 @@ pub(super) fn passed_gates(rule: &Rule, why: Option<&NotApplied>, presumed_owner
             presumed_owner && condition.is_some_and(|condition| condition.expression.reads.owner_name);
         let presumed = if gate.presumed { ", for a placeholder of the owner's name" } else { "" };
         gate.sentence = format!("{}{presumed}", failure.map_or(passed, |(_, sentence)| sentence));
-        gate.passage = if failure.is_some() { Passage::Failed } else { Passage::Passed };
+        gate.result = if failure.is_some() { GateResult::Failed } else { GateResult::Passed };
         if failure.is_some() {
             break;
         }

@@ -1,6 +1,6 @@
 //! Why a rule acts or not, gate by gate and part by part.
 
-use vestibule_rules::{Effect, Explanation, Gate, NamespaceFacts, Passage, RuleSet, Subject};
+use vestibule_rules::{Effect, Explanation, Gate, GateResult, NamespaceFacts, RuleSet, Subject};
 
 use crate::kit::{creation, facts, pod, rule, rules};
 
@@ -8,8 +8,8 @@ fn explain(rules: &RuleSet, subject: &Subject<'_>) -> Explanation {
     rules.explain(subject).unwrap()
 }
 
-fn passages(explanation: &Explanation) -> Vec<(&str, Passage)> {
-    explanation.rules[0].gates.iter().map(|gate| (gate.name.as_str(), gate.passage)).collect()
+fn results(explanation: &Explanation) -> Vec<(&str, GateResult)> {
+    explanation.rules[0].gates.iter().map(|gate| (gate.name.as_str(), gate.result)).collect()
 }
 
 fn gate<'e>(explanation: &'e Explanation, name: &str) -> &'e Gate {
@@ -43,14 +43,14 @@ fn every_gate_is_explained_in_the_order_of_evaluation() {
     let rules = rules(&text);
     let (object, facts) = (pod("{}"), facts(&[("vestibule.dev/inject", "false")]));
     let explanation = explain(&rules, &creation(&object).facts(&facts));
-    let found = passages(&explanation);
+    let found = results(&explanation);
     assert_eq!(found.iter().map(|(name, _)| *name).collect::<Vec<_>>()[..17], GATES);
-    let failed = found.iter().position(|(_, passage)| *passage == Passage::Failed).unwrap();
+    let failed = found.iter().position(|(_, result)| *result == GateResult::Failed).unwrap();
     assert_eq!(found[failed].0, "opt.7");
-    assert!(found[failed + 1..].iter().all(|(_, passage)| *passage == Passage::NotReached));
+    assert!(found[failed + 1..].iter().all(|(_, result)| *result == GateResult::NotReached));
     let passed =
         ["exclusions", "exemptions", "targets", "match.namespaceSelector", "match.objectSelector", "opt.4"];
-    assert!(passed.iter().all(|name| gate(&explanation, name).passage == Passage::Passed));
+    assert!(passed.iter().all(|name| gate(&explanation, name).result == GateResult::Passed));
     assert_eq!(gate(&explanation, "opt.7").line, Some(7));
     assert_eq!(
         gate(&explanation, "opt.7").sentence,
@@ -64,12 +64,12 @@ fn the_row_that_decides_is_the_last_one_asked() {
     let rules = rules(&rule("r", "optIn: either\npod: {labels: {x: y}}"));
     let object = pod("{}").replace(r#""app":"web""#, r#""app":"web","inject.vestibule.dev/r":"true""#);
     let explanation = explain(&rules, &creation(&object).facts(&NamespaceFacts::default()));
-    assert_eq!(gate(&explanation, "opt.4").passage, Passage::Passed);
+    assert_eq!(gate(&explanation, "opt.4").result, GateResult::Passed);
     for row in ["opt.5", "opt.6", "opt.7", "opt.8"] {
-        assert_eq!(gate(&explanation, row).passage, Passage::NotReached, "{row}");
+        assert_eq!(gate(&explanation, row).result, GateResult::NotReached, "{row}");
     }
-    assert_eq!(gate(&explanation, "rollout").passage, Passage::NotReached);
-    assert_eq!(gate(&explanation, "match.os").passage, Passage::Passed);
+    assert_eq!(gate(&explanation, "rollout").result, GateResult::NotReached);
+    assert_eq!(gate(&explanation, "match.os").result, GateResult::Passed);
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn an_excluded_object_reaches_nothing() {
     let object = pod("{}");
     let explanation = explain(&rules, &creation(&object).namespace("kube-system"));
     assert_eq!(gate(&explanation, "exclusions").sentence, "kube-system belongs to the cluster itself");
-    let reached = passages(&explanation).into_iter().filter(|(_, passage)| *passage != Passage::NotReached);
-    assert_eq!(reached.collect::<Vec<_>>(), [("exclusions", Passage::Failed)]);
+    let reached = results(&explanation).into_iter().filter(|(_, result)| *result != GateResult::NotReached);
+    assert_eq!(reached.collect::<Vec<_>>(), [("exclusions", GateResult::Failed)]);
 }
 
 /// `explain` and `evaluate` make the same decision.

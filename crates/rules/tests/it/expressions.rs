@@ -211,7 +211,7 @@ fn an_explanation_tells_which_condition_stopped_it() {
         let explanation = rules(&rule("r", spec)).explain(&creation(pod)).unwrap();
         let own = explanation.rules[0].gates.iter();
         let own = own.filter(|gate| gate.name == "parameters" || gate.name.starts_with("matchConditions"));
-        own.map(|gate| format!("{} {:?} {} {:?}", gate.name, gate.passage, gate.sentence, gate.line))
+        own.map(|gate| format!("{} {:?} {} {:?}", gate.name, gate.result, gate.sentence, gate.line))
             .collect::<Vec<_>>()
     };
     let spec = "parameters: [{name: n, type: int, annotation: n, default: 1}]\nmatchConditions: [{name: c0, expression: 'params.n > 0'}, {name: c1, expression: 'params.n > 1'}, {name: c2, expression: 'params.n > 2'}]\npod: {labels: {a: b}}";

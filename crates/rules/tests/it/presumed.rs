@@ -1,6 +1,6 @@
 //! Explanations for an object whose owner has no name yet, such as a pod template before its ReplicaSet exists.
 
-use vestibule_rules::{Explanation, Gate, Passage};
+use vestibule_rules::{Explanation, Gate, GateResult};
 
 use crate::kit::{creation, rule, rules};
 
@@ -28,14 +28,14 @@ fn a_rollout_is_presumed_if_the_name_decides() {
     };
     let of_pods = "decided by the name of the pods' controller; pods without a controller are reached";
     let no_controller = "the object has no controller, and the rollout is decided for each controller";
-    for (percent, object, owner_is_presumed, passage, presumed, sentence) in [
-        (1, OWNED, true, Passage::Failed, true, by_name(1, "is not")),
-        (99, OWNED, true, Passage::Passed, true, by_name(99, "is")),
+    for (percent, object, owner_is_presumed, result, presumed, sentence) in [
+        (1, OWNED, true, GateResult::Failed, true, by_name(1, "is not")),
+        (99, OWNED, true, GateResult::Passed, true, by_name(99, "is")),
         (
             100,
             OWNED,
             true,
-            Passage::Passed,
+            GateResult::Passed,
             false,
             "the workload is among the 100 % that are reached".to_owned(),
         ),
@@ -43,7 +43,7 @@ fn a_rollout_is_presumed_if_the_name_decides() {
             0,
             OWNED,
             true,
-            Passage::Failed,
+            GateResult::Failed,
             false,
             "0 % of the workloads are reached, build not yet".to_owned(),
         ),
@@ -51,31 +51,30 @@ fn a_rollout_is_presumed_if_the_name_decides() {
             99,
             OWNED,
             false,
-            Passage::Passed,
+            GateResult::Passed,
             false,
             "the workload is among the 99 % that are reached".to_owned(),
         ),
-        (0, ALONE, true, Passage::Passed, true, of_pods.to_owned()),
-        (50, ALONE, true, Passage::Passed, true, of_pods.to_owned()),
-        (100, ALONE, true, Passage::Passed, false, no_controller.to_owned()),
-        (50, ALONE, false, Passage::Passed, false, no_controller.to_owned()),
+        (0, ALONE, true, GateResult::Passed, true, of_pods.to_owned()),
+        (50, ALONE, true, GateResult::Passed, true, of_pods.to_owned()),
+        (100, ALONE, true, GateResult::Passed, false, no_controller.to_owned()),
+        (50, ALONE, false, GateResult::Passed, false, no_controller.to_owned()),
     ] {
         let spec = format!("rollout: {{percent: {percent}}}\npod: {{labels: {{x: y}}}}");
         let explanation = explain(&spec, object, owner_is_presumed);
         let gate = rollout(&explanation);
         let expected: &[&str] = if presumed { &["rollout"] } else { &[] };
         assert_eq!(presumed_gates(&explanation), expected, "{percent} {object} {owner_is_presumed}");
-        assert_eq!(
-            (gate.passage, gate.sentence.as_str()),
-            (passage, sentence.as_str()),
-            "{percent} {object}"
-        );
+        assert_eq!((gate.result, gate.sentence.as_str()), (result, sentence.as_str()), "{percent} {object}");
     }
     let without = explain("pod: {labels: {x: y}}", OWNED, true);
     assert_eq!(presumed_gates(&without), [""; 0]);
     let opted_out = ALONE.replace(r#""app":"web""#, r#""app":"web","inject.vestibule.dev/r":"false""#);
     let not_reached = explain("rollout: {percent: 50}\npod: {labels: {x: y}}", &opted_out, true);
-    assert_eq!((rollout(&not_reached).passage, rollout(&not_reached).presumed), (Passage::NotReached, false));
+    assert_eq!(
+        (rollout(&not_reached).result, rollout(&not_reached).presumed),
+        (GateResult::NotReached, false)
+    );
 }
 
 #[test]

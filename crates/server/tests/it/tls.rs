@@ -158,7 +158,7 @@ async fn a_handshake_that_stalls_ends_and_delays_no_other() {
     let mut silent = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(server.connect().await.review().await.status, StatusCode::OK);
     assert_eq!(server.event().await, "hook 1 CREATE demo/web allowed");
-    assert_eq!(server.event().await, "handshake it did not begin");
+    assert_eq!(server.event().await, "handshake timeout: no byte of the handshake arrived");
     assert_eq!(silent.read(&mut [0]).await.unwrap(), 0);
 }
 

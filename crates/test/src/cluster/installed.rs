@@ -203,7 +203,7 @@ impl<'c> Installed<'c> {
         self.or_explain(ready).await;
     }
 
-    /// The requests that the API server has refused the app for want of a rule: `create secrets in shop`.
+    /// The requests that the API server has refused the app because a rule is missing: `create secrets in shop`.
     ///
     /// # Panics
     /// The audit log cannot be read.

@@ -15,6 +15,7 @@ use vestibule_identity::with_causes;
 
 use super::kind::Kind;
 use super::looked_up::LookedUp;
+use super::store::ObjectKey;
 use super::watch::Slim;
 
 /// The timeout of a GET. Calls that join it keep it alive: without a timeout, a GET that was lost on a dead connection would block
@@ -41,9 +42,6 @@ pub(super) struct Failure {
     pub(super) code: Option<u16>,
     pub(super) why: String,
 }
-
-/// Namespace, empty for cluster-scoped kinds, and name.
-type ObjectKey = (String, String);
 
 /// A GET that is not yet answered. It is cancelled when no call waits for it any more.
 pub(super) struct PendingGet<T> {

@@ -115,7 +115,7 @@ async fn watch_objects<T: LookedUp>(
 /// Logs an error once until a recovery. `/readyz` shows it until the first list is read; later the objects in memory stay in use,
 /// and only `/readyz?verbose` and `vestibule_watch_broken_seconds` show it.
 fn report<T: LookedUp>(store: &Store<T>, state: &WatchState, kind: &Kind, why: &str) {
-    store.trouble(why);
+    store.set_trouble(why);
     if state.failed(why) {
         tracing::warn!(kind = kind.title, why, "cannot be watched; trying again");
     }

@@ -29,7 +29,7 @@ struct State<T> {
 
 /// Objects in the order of namespaces and names. The maps are nested so that a lookup needs no owned key.
 struct IndexedObjects<T> {
-    /// By namespace, empty for cluster-scoped kinds, and by name.
+    /// By namespace and by name.
     by_name: BTreeMap<String, BTreeMap<String, StoredObject<T>>>,
     /// By index and by a key in it.
     by_index: BTreeMap<String, BTreeMap<String, BTreeMap<ObjectKey, Arc<T>>>>,
@@ -40,8 +40,8 @@ struct StoredObject<T> {
     keys: Vec<IndexKey>,
 }
 
-/// The namespace and the name.
-type ObjectKey = (String, String);
+/// The namespace, empty for cluster-scoped kinds, and the name.
+pub(super) type ObjectKey = (String, String);
 /// The index and a key in it.
 type IndexKey = (String, String);
 
@@ -134,7 +134,7 @@ impl<T: LookedUp> Store<T> {
     }
 
     /// Stores why the first list is not read yet.
-    pub(super) fn trouble(&self, words: &str) {
+    pub(super) fn set_trouble(&self, words: &str) {
         self.write().trouble = Some(words.to_owned());
     }
 

@@ -111,7 +111,7 @@ impl<T> Clone for Watch<T> {
     }
 }
 
-/// They are a large part of most objects.
+/// Managed fields are a large part of most objects, and no handler needs them.
 pub(super) fn drop_managed_fields<T: LookedUp>(object: &mut T) {
     object.meta_mut().managed_fields = None;
 }

@@ -149,9 +149,7 @@ impl Target {
             }
         }
     }
-}
 
-impl Target {
     /// Like [`Target::client_config`], for the conversion of a custom resource: k8s-openapi has separate types for it.
     pub(crate) fn conversion(&self, path: &str, ca_bundle: &str) -> extensions::WebhookConversion {
         let WebhookClientConfig { ca_bundle, service, url } = self.client_config(path, ca_bundle);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::registry::Registry;
+use vestibule_identity::Identity;
 use vestibule_server::{ClientAuthentication, PresentCertificate, Server};
 
 use super::certificate_source::CertificateSource;
@@ -13,6 +14,7 @@ use super::{Bound, ServeError};
 use crate::app::App;
 use crate::app::check::AppError;
 use crate::app::readiness::PolledCondition;
+use crate::pipeline::environment::Environment;
 use crate::registration::target::Target;
 use crate::telemetry::{self, CONTENT_TYPE, Telemetry, gauges, process};
 
@@ -40,14 +42,7 @@ impl App {
         if settings.idle_timeout < SHORTEST_IDLE {
             return Err(ServeError::Idle);
         }
-        let presented = CertificateSource::new(Arc::clone(&identity));
-        // Read before the certificate: an identity that waits now may have one a moment later.
-        let waits = identity.status().waiting_for.is_some();
-        match presented.certificate() {
-            Some(certificate) => drop(certificate?),
-            None if !waits => return Err(ServeError::NoCertificate),
-            None => {}
-        }
+        let presented = Arc::new(certificate_source(&identity)?);
         if clients.authentication == ClientAuthentication::Require && !self.conversions.is_empty() {
             tracing::warn!(
                 "clients must authenticate, and the API server calls conversions without credentials: every read and write of a \
@@ -60,7 +55,6 @@ impl App {
         environment.traces.clone_from(&traces);
         let lookups = environment.lookups.clone();
         let watches: Vec<_> = self.watches.iter().cloned().chain(lookups.watches()).collect();
-        let presented = Arc::new(presented);
         let server = Server::new(settings, Arc::clone(&presented) as _);
         let conditions =
             PolledCondition::begin_all(&self.conditions).await.map_err(ServeError::Conditions)?;
@@ -107,18 +101,7 @@ impl App {
                 keys.are_missing().then(String::new)
             });
         }
-        let mut hooks = Vec::new();
-        for registered in self.hooks() {
-            let entry = &registered.entry;
-            let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
-            server = server.route(entry.path.as_str(), registered.hook(&environment), timeout);
-            hooks.push(entry.path.clone());
-        }
-        for converted in &self.conversions {
-            let path = converted.path();
-            server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
-            hooks.push(path);
-        }
+        let (mut server, hooks) = self.routes(server, &environment);
         if let Some(reach) = &reach {
             server = server.route(reach.path(), reach.hook(), ReachCheck::TIMEOUT);
         }
@@ -132,17 +115,44 @@ impl App {
         });
         Ok(Bound { server, identity, reach, hooks, works, reloads: client_identity.reloads, before_exit })
     }
-}
 
-impl App {
+    /// `server` with the paths of hooks and conversions, and these paths.
+    fn routes(&self, mut server: Server, environment: &Environment) -> (Server, Vec<String>) {
+        let mut paths = Vec::new();
+        for registered in self.hooks() {
+            let entry = &registered.entry;
+            let timeout = Duration::from_secs(entry.on.timeout_seconds.into());
+            server = server.route(entry.path.as_str(), registered.hook(environment), timeout);
+            paths.push(entry.path.clone());
+        }
+        for converted in &self.conversions {
+            let path = converted.path();
+            server = server.route_conversion(path.as_str(), converted.conversion.hook(&converted.name));
+            paths.push(path);
+        }
+        (server, paths)
+    }
+
     fn reach(&self, client: Option<&kube::Client>, target: Target) -> Result<ReachCheck, AppError> {
-        let missing = || {
+        let Some(client) = client else {
             let problem = format!(
                 "the API server must confirm that {target} reaches this process: set `Options::client`"
             );
-            AppError::new(self.name(), vec![problem])
+            return Err(AppError::new(self.name(), vec![problem]));
         };
-        let client = client.ok_or_else(missing)?.clone();
-        Ok(ReachCheck::new(client, target, self.name()))
+        Ok(ReachCheck::new(client.clone(), target, self.name()))
     }
+}
+
+/// The certificates of an identity that has one or waits for one.
+fn certificate_source(identity: &Arc<dyn Identity>) -> Result<CertificateSource, ServeError> {
+    // Read before the certificate: an identity that waits now may have one a moment later.
+    let waits = identity.status().waiting_for.is_some();
+    let source = CertificateSource::new(Arc::clone(identity));
+    match source.certificate() {
+        Some(certificate) => drop(certificate?),
+        None if !waits => return Err(ServeError::NoCertificate),
+        None => {}
+    }
+    Ok(source)
 }

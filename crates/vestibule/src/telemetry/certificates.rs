@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
@@ -20,21 +19,12 @@ const BLOCKED_BY: [&str; 5] = ["hold", "clock", "denied", "newer_schema", "ring_
 /// observer, another is in [`Options`](crate::Options).
 #[derive(Clone, Default)]
 pub struct CertificateCounters {
-    rotations: Family<RotationLabels, Counter>,
-    repairs: Family<RegistrationLabels, Counter>,
+    /// By `result`.
+    rotations: Family<[(&'static str, &'static str); 1], Counter>,
+    /// By `kind` and `name`.
+    repairs: Family<[(&'static str, String); 2], Counter>,
     discontinuities: Counter,
     observer: Option<Arc<dyn vestibule_identity::Observer>>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RotationLabels {
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RegistrationLabels {
-    kind: &'static str,
-    name: String,
 }
 
 impl CertificateCounters {
@@ -65,7 +55,7 @@ impl CertificateCounters {
     }
 
     fn rotated(&self, result: &'static str) {
-        self.rotations.get_or_create(&RotationLabels { result }).inc();
+        self.rotations.get_or_create(&[("result", result)]).inc();
     }
 }
 
@@ -76,7 +66,9 @@ impl vestibule_identity::Observer for CertificateCounters {
             IdentityEvent::RingWritten { change } => self.rotated(change),
             IdentityEvent::Failed { .. } => self.rotated("failed"),
             IdentityEvent::BundleWritten { registration, repaired_from: Some(_) } => {
-                self.repairs.get_or_create(&RegistrationLabels::from(registration)).inc();
+                let RegistrationName { kind, name } = registration;
+                let labels = [("kind", kind.as_str().to_owned()), ("name", name.clone())];
+                self.repairs.get_or_create(&labels).inc();
             }
             IdentityEvent::Discontinuity => {
                 self.discontinuities.inc();
@@ -125,12 +117,6 @@ fn write(identity: &dyn Identity, scrape: &mut Scrape<'_>) -> fmt::Result {
     scrape.gauges("vestibule_rotation_blocked", None, help, blocked)?;
     let help = "How far the API server's clock is ahead of the replica's";
     scrape.gauge("vestibule_clock_skew", seconds, help, status.clock_skew as f64)
-}
-
-impl From<&RegistrationName> for RegistrationLabels {
-    fn from(registration: &RegistrationName) -> Self {
-        Self { kind: registration.kind.as_str(), name: registration.name.clone() }
-    }
 }
 
 fn unix_seconds(time: SystemTime) -> u64 {

@@ -117,7 +117,7 @@ fn a_mark_changed_when_its_owner_wrote_it() {
     ]));
     object["webhooks"] = json!([{ "name": "a", "clientConfig": service("demo", "hooks") }]);
     let snapshot = snapshot_of(RegistrationKind::Mutating, &object);
-    assert_eq!(snapshot.mark, Some(Mark { lineage: Lineage(255), generation: 7 }));
+    assert_eq!(snapshot.mark, Some(BundleMark { lineage: Lineage(255), generation: 7 }));
     assert_eq!(snapshot.written, Some(Moment(1_767_312_000)), "2 January");
     assert_eq!(snapshot.other_manager.as_deref(), Some("argo"), "who wrote a caBundle before who wrote last");
 

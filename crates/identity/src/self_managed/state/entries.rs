@@ -42,7 +42,7 @@ impl State {
             && let Some(seen) = self.seen.configurations.get(position)
         {
             // An entry is written together with a bundle that verifies every replica's leaf: rules W2, W3.
-            if !self.may_publish(position) {
+            if !self.may_write_entries(position) {
                 return None;
             }
             if !seen.ring_read_since {
@@ -59,8 +59,8 @@ impl State {
         Some(Operation::Publish { position, patch: with_precondition(snapshot, operations), purpose: next })
     }
 
-    /// Whether the object holds the bundle of the ring that this replica knows.
-    fn may_publish(&self, position: usize) -> bool {
+    /// Whether entries may be written: the object holds the bundle of the ring that this replica knows, and takes our writes.
+    fn may_write_entries(&self, position: usize) -> bool {
         let Some(RingFacts::Known(facts)) = &self.ring else { return false };
         let is_denied = self.seen.configurations.get(position).is_some_and(|seen| seen.denied);
         self.seen.memory.as_ref() == Some(facts) && !is_denied && self.is_in_sync(position, facts)

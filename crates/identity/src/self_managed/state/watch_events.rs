@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use kube::api::DynamicObject;
-use vestibule_pki::ring::{CaId, Mark, Moment, Seen};
+use vestibule_pki::ring::{BundleMark, CaId, Moment, Seen};
 
 use super::State;
 use crate::self_managed::notices::About;
@@ -119,7 +119,7 @@ impl State {
     }
 
     /// The bundle that a mark names. A configuration without entries of ours counts as holding it.
-    fn bundle_of(&self, mark: Mark) -> Option<BTreeSet<CaId>> {
+    fn bundle_of(&self, mark: BundleMark) -> Option<BTreeSet<CaId>> {
         let past = self.past.iter().find(|(past, _)| *past == mark);
         past.map(|(_, certificates)| certificates.keys().copied().collect())
     }

@@ -1,4 +1,4 @@
-//! `ring.json`: what the certificates do not say themselves.
+//! `ring.json`: the states, dates and requests of a ring, which are not in its certificates.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -68,7 +68,7 @@ fn only_active_and_next_keep_their_keys() {
 
 #[test]
 fn a_crossed_leaf_verifies_for_the_old_bundle_the_new_and_both() {
-    let (old, now) = (created(), stored::unix(NOW));
+    let (old, now) = (created(), with_keys::unix(NOW));
     let before = old.bundle_pem();
     let ring = carry_out(&Change::Promote, Some(old), &mut keys(), NOW, &Policy::default()).unwrap();
     let active = ring.facts().active().unwrap();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::StepContext;
 use crate::ring::{
-    Action, Blocked, CaId, Change, Configuration, Facts, Mark, Moment, Observations, Policy, RingFacts, Rule,
-    UnknownAuthorities,
+    Action, Blocked, BundleMark, CaId, Change, Configuration, Facts, Moment, Observations, Policy, RingFacts,
+    Rule, UnknownAuthorities,
 };
 
 /// A mark further ahead than this is forged: no ring advances so far between two reads, and following it would exhaust the
@@ -178,7 +178,7 @@ impl StepContext<'_> {
 
     /// Whether this configuration names another ring or a later generation, and holds a CA that would be dropped.
     pub(super) fn contests(&self, configuration: &Configuration, base: Option<&Facts>) -> bool {
-        let is_other = |mark: Mark| {
+        let is_other = |mark: BundleMark| {
             base.is_none_or(|facts| mark.lineage != facts.lineage || is_ahead(mark, facts.generation))
         };
         self.policy.unknown_authorities == UnknownAuthorities::Drop
@@ -204,7 +204,7 @@ impl StepContext<'_> {
 
     /// Whether a configuration shows a later generation of this very ring.
     pub(super) fn shows_later(&self, configuration: &Configuration, facts: &Facts) -> bool {
-        let is_later = |mark: Mark| mark.lineage == facts.lineage && is_ahead(mark, facts.generation);
+        let is_later = |mark: BundleMark| mark.lineage == facts.lineage && is_ahead(mark, facts.generation);
         self.policy.enforces(Rule::W3) && configuration.mark.is_some_and(is_later)
     }
 
@@ -228,6 +228,6 @@ impl StepContext<'_> {
     }
 }
 
-fn is_ahead(mark: Mark, generation: u64) -> bool {
+fn is_ahead(mark: BundleMark, generation: u64) -> bool {
     mark.generation > generation && mark.generation - generation <= MAX_GENERATION_GAP
 }

@@ -109,7 +109,7 @@ impl Cluster {
             }
             Action::PublishBundle(at) => {
                 let facts = self.facts();
-                let mark = Mark { lineage: facts.lineage, generation: facts.generation };
+                let mark = BundleMark { lineage: facts.lineage, generation: facts.generation };
                 let bundle = facts.bundle_over(|id| self.seen.configurations[*at].bundle.contains_key(&id));
                 let seen = Seen { bundle: &bundle, mark: Some(mark), changed: Some(now), untidy: false };
                 self.seen.configuration_seen(*at, seen, now, &policy);

@@ -21,7 +21,10 @@ fn an_algorithm_changes_with_the_next_ca_and_every_client_follows() {
         assert_eq!((algorithm(&leaf.chain[0]).as_str(), leaf.chain.len()), (expected, 2));
         let alone = crate::bundle::pem(ring.certificate(active).unwrap());
         for bundle in [before, ring.bundle_pem(), alone] {
-            assert_eq!(crate::verify(&bundle, &leaf.chain, &["hooks.demo.svc"], stored::unix(NOW)), Ok(()));
+            assert_eq!(
+                crate::verify(&bundle, &leaf.chain, &["hooks.demo.svc"], with_keys::unix(NOW)),
+                Ok(())
+            );
         }
     }
 }
@@ -174,7 +177,7 @@ fn no_error_repeats_what_it_read() {
             silent(format!("{error} {error:?}"));
             let text = String::from_utf8_lossy(&bytes);
             let authority = crate::Authority::from_pem(&text, &text).err();
-            let leaf = crate::Leaf::from_pem(&text, &text, stored::unix(NOW)).err();
+            let leaf = crate::Leaf::from_pem(&text, &text, with_keys::unix(NOW)).err();
             silent(format!("{authority:?} {leaf:?}"));
             silent(authority.map(|error| error.to_string()).unwrap_or_default());
             silent(leaf.map(|error| error.to_string()).unwrap_or_default());

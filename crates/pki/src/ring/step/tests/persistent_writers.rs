@@ -139,7 +139,7 @@ fn cas_published_by_a_newer_version_are_kept() {
     let Facts { lineage, generation, .. } = *cluster.facts();
     let policy = cluster.policy.clone();
     for generation in [generation, generation + 1] {
-        let mark = Some(Mark { lineage, generation });
+        let mark = Some(BundleMark { lineage, generation });
         let seen = Seen { bundle: &bundle, mark, changed: Some(cluster.now), untidy: true };
         cluster.seen.configuration_seen(0, seen, cluster.now, &policy);
         cluster.ring = RingFacts::Newer(cluster.ring.facts().cloned());
@@ -153,7 +153,7 @@ fn cas_published_by_a_newer_version_are_kept() {
 fn a_policy_that_removes_annotations_is_not_raced() {
     let mut cluster = Cluster::settled();
     let (bundle, policy) = (cluster.facts().trusted(), cluster.policy.clone());
-    let mark = Mark { lineage: cluster.facts().lineage, generation: cluster.facts().generation };
+    let mark = BundleMark { lineage: cluster.facts().lineage, generation: cluster.facts().generation };
     let strip = |cluster: &mut Cluster| {
         let seen = Seen { bundle: &bundle, mark: None, changed: Some(Moment(0)), untidy: false };
         cluster.seen.configuration_seen(0, seen, cluster.now, &policy);

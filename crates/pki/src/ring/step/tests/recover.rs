@@ -85,7 +85,7 @@ fn a_configuration_that_does_not_fit_the_ring_leads_to_a_graft_of_a_later_genera
         let mut seen = cluster.seen.clone();
         seen.memory = None;
         let configuration = &mut seen.configurations[0];
-        configuration.mark = Some(Mark { lineage, generation });
+        configuration.mark = Some(BundleMark { lineage, generation });
         configuration.bundle.extend(ca.map(|id| (id, cluster.now)));
         (configuration.read, configuration.ring_read_since) = (cluster.now, true);
         let generation = graft(&cluster, &seen).map(|(_, _, generation)| generation);
@@ -139,7 +139,8 @@ fn under_a_newer_ring_a_bundle_of_a_later_generation_is_left_alone() {
     for (lineage, generation, expected) in [(own, 5, true), (own, 6, false), (OTHER, 9, true)] {
         let configuration = &mut cluster.seen.configurations[0];
         configuration.bundle.clear();
-        (configuration.mark, configuration.ring_read_since) = (Some(Mark { lineage, generation }), true);
+        (configuration.mark, configuration.ring_read_since) =
+            (Some(BundleMark { lineage, generation }), true);
         let actions = step(&newer, &cluster.seen, cluster.now, &cluster.policy);
         assert_eq!(actions.contains(&Action::PublishBundle(0)), expected, "{actions:?}");
     }

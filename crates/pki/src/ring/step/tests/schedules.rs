@@ -116,7 +116,7 @@ fn a_configuration_that_may_not_be_read_any_more_does_not_keep_a_replica_from_be
 fn a_mark_that_is_far_ahead_is_overwritten() {
     let mut cluster = Cluster::settled();
     let lineage = cluster.facts().lineage;
-    cluster.shows(&[4711], Some(Mark { lineage, generation: u64::MAX }));
+    cluster.shows(&[4711], Some(BundleMark { lineage, generation: u64::MAX }));
     cluster.run();
     assert_eq!(cluster.log, [Action::ReadRing, Action::PublishBundle(0)]);
 }
@@ -126,7 +126,7 @@ fn unknown_cas_are_kept_up_to_a_limit() {
     let many: Vec<u64> = (100..120).collect();
     let mut cluster = Cluster::settled();
     cluster.policy.unknown_authorities = UnknownAuthorities::Keep;
-    cluster.shows(&many, Some(Mark { lineage: Lineage(99), generation: 3 }));
+    cluster.shows(&many, Some(BundleMark { lineage: Lineage(99), generation: 3 }));
     let report = Action::Report(Blocked::UnknownLimit(12));
     cluster.look();
     assert_eq!(cluster.steps().last(), Some(&report));
@@ -141,7 +141,7 @@ fn a_quarantine_may_be_longer_than_a_leaf() {
     let mut cluster = Cluster::settled();
     cluster.policy.unknown_authorities = UnknownAuthorities::Keep;
     cluster.policy.quarantine = Some(Duration::from_secs(20 * DAY));
-    cluster.shows(&[4711], Some(Mark { lineage: Lineage(99), generation: 3 }));
+    cluster.shows(&[4711], Some(BundleMark { lineage: Lineage(99), generation: 3 }));
     for day in 0..22 {
         assert!(cluster.facts().authority(CaId(4711)).is_some() || day == 0 || day > 20, "day {day}");
         cluster.pass(DAY);
@@ -207,7 +207,7 @@ fn many_configurations_are_read_to_the_end() {
 }
 
 impl Cluster {
-    fn shows(&mut self, ids: &[u64], mark: Option<Mark>) {
+    fn shows(&mut self, ids: &[u64], mark: Option<BundleMark>) {
         let (bundle, policy) = (ids.iter().copied().map(CaId).collect(), self.policy.clone());
         let seen = Seen { bundle: &bundle, mark, changed: Some(self.now), untidy: false };
         self.seen.configuration_seen(0, seen, self.now, &policy);

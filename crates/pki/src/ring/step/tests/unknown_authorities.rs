@@ -5,7 +5,7 @@ use super::*;
 const UNKNOWN_CA: CaId = CaId(4711);
 
 /// A ring with two configurations; a stranger has written its CA into the first, under this mark.
-fn planted(mark: impl FnOnce(&Facts) -> Mark) -> Cluster {
+fn planted(mark: impl FnOnce(&Facts) -> BundleMark) -> Cluster {
     let mut cluster = Cluster::settled();
     cluster.seen.configurations.push(cluster.seen.configurations[0].clone());
     let (mark, policy) = (mark(cluster.facts()), cluster.policy.clone());
@@ -15,12 +15,12 @@ fn planted(mark: impl FnOnce(&Facts) -> Mark) -> Cluster {
     cluster
 }
 
-fn a_generation_ahead(facts: &Facts) -> Mark {
-    Mark { lineage: facts.lineage, generation: facts.generation + 1 }
+fn a_generation_ahead(facts: &Facts) -> BundleMark {
+    BundleMark { lineage: facts.lineage, generation: facts.generation + 1 }
 }
 
-fn another_lineage(_: &Facts) -> Mark {
-    Mark { lineage: Lineage(99), generation: 3 }
+fn another_lineage(_: &Facts) -> BundleMark {
+    BundleMark { lineage: Lineage(99), generation: 3 }
 }
 
 fn trusted(cluster: &Cluster, at: usize) -> BTreeSet<CaId> {

@@ -1,4 +1,4 @@
-//! `schema`, `completions` and `man`: files for editors and shells.
+//! `schema`, `completions` and `man`: generate files for editors and shells.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! A ring with its certificates and keys.
+//! A ring with its certificates and keys. `facts` has the same ring without them.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ impl Request {
     #[must_use]
     pub fn digest(value: Option<&str>) -> u64 {
         let value = value.map(str::trim).filter(|value| !value.is_empty());
-        // None of a chance in practice, but 0 says that nothing is asked for.
+        // 0 means that there is no request, so no value has it as its digest.
         value.map_or(0, |value| first_bytes(value.as_bytes()).max(1))
     }
 }

@@ -8,7 +8,7 @@ use vestibule::{Context, FailurePolicy, Reject, on};
 #[derive(Parser)]
 struct Command {
     #[command(flatten)]
-    clients: ClientArguments,
+    clients: ClientAuthArguments,
 }
 
 async fn label(pod: Pod, _: Context) -> Result<Pod, Reject> {

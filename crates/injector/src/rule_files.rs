@@ -1,4 +1,4 @@
-//! Rules from files.
+//! Reads rules from files and folders, and compiles them.
 
 mod manifest;
 

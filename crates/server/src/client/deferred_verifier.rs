@@ -1,4 +1,4 @@
-//! Takes a client's certificate in the handshake without verifying it.
+//! Accepts each client certificate in the handshake; `peer` verifies it at each request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ impl Possession {
     }
 }
 
-/// Asks for a certificate, accepts each one, and notes whether the client holds its key. The certificate is verified at each request,
-/// whose answer can say what is wrong.
-pub(crate) struct Capture {
+/// Asks for a certificate, accepts each one, and notes whether the client holds its key. The verification is deferred to the
+/// requests, whose answers can say what is wrong.
+pub(crate) struct DeferredVerifier {
     algorithms: WebPkiSupportedAlgorithms,
     possession: Arc<Possession>,
 }
 
-impl Capture {
+impl DeferredVerifier {
     pub(crate) fn new(algorithms: WebPkiSupportedAlgorithms, possession: Arc<Possession>) -> Self {
         Self { algorithms, possession }
     }
@@ -41,7 +41,7 @@ impl Capture {
     }
 }
 
-impl ClientCertVerifier for Capture {
+impl ClientCertVerifier for DeferredVerifier {
     fn client_auth_mandatory(&self) -> bool {
         false
     }
@@ -87,8 +87,8 @@ impl ClientCertVerifier for Capture {
     }
 }
 
-impl fmt::Debug for Capture {
+impl fmt::Debug for DeferredVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Capture")
+        formatter.write_str("DeferredVerifier")
     }
 }

@@ -15,7 +15,7 @@ use vestibule_manifests::{Files, Installation};
 /// How callers identify themselves.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Callers")]
-pub(super) struct ClientArguments {
+pub(super) struct ClientAuthArguments {
     /// Whether callers are checked: `off`, `observe` (logs and metrics only) or `require`; probes stay open [default:
     /// off]
     #[arg(long, env = "VESTIBULE_CLIENT_AUTH", value_name = "off|observe|require")]
@@ -44,7 +44,7 @@ pub(super) struct ClientArguments {
     token_keys: Option<PathBuf>,
 }
 
-impl ClientArguments {
+impl ClientAuthArguments {
     /// For `app` behind `service`.
     pub(super) fn settings(
         &self,

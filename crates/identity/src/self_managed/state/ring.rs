@@ -1,4 +1,4 @@
-//! Takes in the answers about the ring's Secret.
+//! Takes in the answers about the ring's Secret. `configurations` does the same for the registered objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
