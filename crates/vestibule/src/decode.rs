@@ -71,3 +71,25 @@ pub(crate) fn sorted(mut value: Value) -> Value {
 fn member<'a>(object: &Document<'a>, wanted: &str) -> Option<Document<'a>> {
     object.members().filter(|(name, _)| name == wanted).last().map(|(_, value)| value)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn managed_fields_are_left_out_at_any_place_of_metadata() {
+        for (metadata, rest) in [
+            (r#"{ "managedFields" : [{}] }"#, json!({})),
+            (r#"{"managedFields":[{}] , "name":"a"}"#, json!({"name": "a"})),
+            (r#"{"name":"a" , "managedFields":[{}]}"#, json!({"name": "a"})),
+            (r#"{"name":"a","managedFields":null,"uid":"b"}"#, json!({"name": "a", "uid": "b"})),
+        ] {
+            let object = format!(r#"{{"metadata":{metadata},"spec":{{}}}}"#);
+            let shorter = without_managed_fields(&Document::parse(&object).unwrap()).unwrap();
+            let shorter: Value = serde_json::from_str(&shorter).unwrap();
+            assert_eq!(shorter, json!({"metadata": rest, "spec": {}}));
+        }
+    }
+}

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use kube::api::{DeleteParams, DynamicObject, ListParams};
+use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use vestibule::{App, Target};
@@ -148,8 +149,7 @@ impl UninstallArguments {
         };
         if let Err(status) = deleted
             && status.code != 404
-            // Other refusals of a dry run may be those of webhooks that support none.
-            && (status.code == 403 || !dry_run)
+            && (is_missing_right(&status) || !dry_run)
         {
             return Ok(Err(status));
         }
@@ -165,6 +165,11 @@ impl UninstallArguments {
         say(format_args!("deleted  {what}"));
         Ok(Ok(true))
     }
+}
+
+/// Other refusals of a dry run are no reason to stop: a webhook may support none, or may be a hook that is deleted before this object.
+fn is_missing_right(status: &Status) -> bool {
+    status.code == 403 && !status.message.starts_with("admission webhook ")
 }
 
 /// The namespace is not waited for: pods may drain in it for two minutes.
@@ -216,6 +221,14 @@ mod tests {
             ["ValidatingWebhookConfiguration", "Deployment", "RoleBinding", "Role", "Secret", "Namespace"];
         assert!(kinds.is_sorted_by_key(|kind| of(kind)));
         assert!(of("Service") > of("MutatingWebhookConfiguration"));
+    }
+
+    /// Regression: a webhook that denies the deletion of an object of its own installation could not be uninstalled.
+    #[test]
+    fn a_webhook_that_denies_does_not_stop_its_own_deletion() {
+        let is_missing = |message| is_missing_right(&Status::failure(message, "Forbidden").with_code(403));
+        assert!(is_missing("services \"injector\" is forbidden: User \"half\" cannot delete resource"));
+        assert!(!is_missing("admission webhook \"keep.example.com\" denied the request: kept"));
     }
 
     #[test]

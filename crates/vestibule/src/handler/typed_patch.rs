@@ -72,12 +72,19 @@ pub(crate) fn diff_onto<T: DeserializeOwned + Serialize + 'static>(
         return Ok(Vec::new());
     }
     let documents = (before.document().map_err(failed)?, after.document().map_err(failed)?);
-    let operations =
+    let mut operations =
         vestibule_patch::diff_documents(&documents.0, &documents.1, received, schema).map_err(failed)?;
     if cfg!(debug_assertions) {
         check_result::<T>(&operations, received.clone(), after.text())?;
     }
+    operations.retain(|operation| !clears_managed_fields(operation));
     Ok(operations)
+}
+
+/// Whether it sets `managedFields`, which the handler did not get, to nothing: kube-apiserver would take all fields from their managers.
+fn clears_managed_fields(operation: &Operation) -> bool {
+    matches!(operation, Operation::Add { path, value }
+        if path.as_str() == "/metadata/managedFields" && matches!(value.get(), "null" | "[]"))
 }
 
 /// The error names the line and column only: serde's own text may quote a value.

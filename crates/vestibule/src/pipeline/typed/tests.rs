@@ -372,14 +372,22 @@ async fn managed_fields_are_left_out_of_the_object_to_change_and_stay_where_they
         json!([{"op": "add", "path": "/metadata/annotations", "value": {"fields": "None"}}])
     );
 
-    // A handler that drops the member, as one that removes all nulls does, drops none of them.
-    let drops = async |mut pod: Value, _: Context| {
-        pod["metadata"].as_object_mut().unwrap().remove("managedFields");
-        Ok(pod)
-    };
-    let on = on_rules::<Value>([Rule::new("v1", "pods", [Operation::Create])]);
-    let hook = Hook::mutating("m", Mutating(self::typed(&on, drops)));
-    assert_eq!(call(hook, &body).await.decision, Decision::Allowed);
+    // A handler that drops the member, as one that removes all nulls does, drops none of them; nor does one that empties it.
+    let changes: [fn(&mut Value); 3] = [
+        |metadata| drop(metadata.as_object_mut().unwrap().remove("managedFields")),
+        // This adds `null`.
+        |metadata| drop(metadata["managedFields"].take()),
+        |metadata| metadata["managedFields"] = json!([]),
+    ];
+    for change in changes {
+        let drops = move |mut pod: Value, _: Context| async move {
+            change(&mut pod["metadata"]);
+            Ok(pod)
+        };
+        let on = on_rules::<Value>([Rule::new("v1", "pods", [Operation::Create])]);
+        let hook = Hook::mutating("m", Mutating(self::typed(&on, drops)));
+        assert_eq!(call(hook, &body).await.decision, Decision::Allowed);
+    }
 
     // A handler that reads bytes gets all of them.
     let raw = async |object: RawObject, _: Context| {
