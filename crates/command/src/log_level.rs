@@ -24,7 +24,7 @@ use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 /// The field manager of the changes.
 const MANAGER: &str = "vestibule-loglevel";
 
-const OTHERS: &str = "if the replicas are in another namespace, --namespace names it";
+const OTHER_NAMESPACE: &str = "if the replicas are in another namespace, --namespace names it";
 
 /// Shows the log levels of a webhook on a cluster; with a LEVEL, changes them for a while.
 ///
@@ -93,11 +93,11 @@ impl LogLevelArguments {
                     levels.connection.namespace
                 ));
                 if levels.data.is_none() {
-                    say(format_args!("note: {} was not there and is new; {OTHERS}", levels.title()));
+                    say(format_args!("note: {} was not there and is new; {OTHER_NAMESPACE}", levels.title()));
                 }
             }
             None if self.reset && levels.data.is_none() => {
-                say(format_args!("there is no {}: nothing to reset; {OTHERS}", levels.title()));
+                say(format_args!("there is no {}: nothing to reset; {OTHER_NAMESPACE}", levels.title()));
             }
             None if self.reset => {
                 levels.write(levels.raises()).await?;
@@ -168,7 +168,7 @@ impl LevelConfigMap<'_> {
     fn shown(&self, now: Timestamp) -> String {
         let started = "each replica keeps the level of its start: --log-level, else RUST_LOG, else info";
         let Some(data) = &self.data else {
-            return format!("there is no {}: {started}; {OTHERS}\n", self.title());
+            return format!("there is no {}: {started}; {OTHER_NAMESPACE}\n", self.title());
         };
         let (wanted, bad) = LevelConfig::read(&LevelConfig::default(), self.app, data, now);
         let mut text = String::new();

@@ -88,7 +88,7 @@ impl State {
         let is_new = watched.take_absence(version);
         if was_there && watched.snapshot.is_none() {
             let text = format!(
-                "{} was deleted: the API server does not call its hooks until the manifest is applied again",
+                "{} was deleted: the API server does not call this webhook by it until its manifest is applied again",
                 watched.name
             );
             self.notify(About::Configuration(position), (true, None), text, None);
