@@ -152,7 +152,7 @@ impl<T: Answer> Evaluation<'_, T> {
     ) -> anyhow::Result<()> {
         let (answer, prefix) = (ask(&submitted)?, submitted.prefix);
         let operations = changes::lasting(answer.changes(), prefix);
-        let operations = workload::graft(&operations, prefix, &self.after)?;
+        let operations = workload::graft(&operations, &submitted.json, prefix, &self.after)?;
         self.after = workload::applied(&operations, &self.after)?;
         self.operations.extend(operations);
         self.steps.push(Step { submitted, answer });

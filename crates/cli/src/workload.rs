@@ -1,8 +1,12 @@
 //! The pods that an object makes.
 
+mod claims;
+
 use std::sync::Arc;
 
 use vestibule::patch::{ApplyError, Document, Operation, Pointer, View};
+
+use self::claims::{add_claim, claims, without_claims};
 
 /// A kind that holds a pod template.
 pub(crate) struct Workload {
@@ -102,8 +106,13 @@ pub(crate) fn in_namespace(json: &str, namespace: &str) -> anyhow::Result<String
     Ok(document.to_json())
 }
 
-/// Operations on a pod as operations on the template at `prefix` of `json`.
-pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyhow::Result<Vec<Operation>> {
+/// Operations on `pod` as operations on the template at `prefix` of `json`.
+pub(crate) fn graft(
+    operations: &[Operation],
+    pod: &str,
+    prefix: &str,
+    json: &str,
+) -> anyhow::Result<Vec<Operation>> {
     let is_unknown =
         |operation: &Operation| operation.value().is_some_and(|value| value.get().contains(HASH));
     anyhow::ensure!(
@@ -118,42 +127,15 @@ pub(crate) fn graft(operations: &[Operation], prefix: &str, json: &str) -> anyho
     if writes && present(object.at(&metadata)).is_none() {
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
-    grafted.extend(under(operations, prefix)?);
-    let volumes: Pointer = format!("{prefix}{VOLUMES}").parse()?;
-    let appended = volumes.child("-");
-    // The pod has the volumes of claims, and the template may have none.
-    if present(object.at(&volumes)).is_none()
-        && let Some(Operation::Add { path, value }) =
-            grafted.iter_mut().find(|operation| *operation.path() == appended)
-    {
-        (*path, *value) = (volumes, serde_json::value::to_raw_value(&[&**value])?.into());
-    }
-    Ok(grafted)
-}
-
-/// The names of the volumes that a StatefulSet gives each of its pods.
-fn claims(workload: &Document<'_>) -> impl Iterator<Item = String> {
-    let spec = present(workload.view().get("spec"));
-    let claims = spec.and_then(|spec| present(spec.get("volumeClaimTemplates")));
-    let claims = claims.map(View::items).unwrap_or_default().into_iter();
-    claims.filter_map(|claim| Some(claim.get("metadata")?.get("name")?.as_str()?.into_owned()))
-}
-
-/// Adds the volume of a claim to the pod of the StatefulSet `name`, as its controller does: it takes the place of a volume of this
-/// name. Another one becomes the last, so that the volumes of the template keep their indices.
-fn add_claim(pod: &mut Document<'_>, claim: &str, name: &str) -> anyhow::Result<()> {
-    let volume = serde_json::json!({
-        "name": claim, "persistentVolumeClaim": {"claimName": format!("{claim}-{name}-0")},
+    let claims: Vec<_> = claims(&object).collect();
+    grafted.extend(match claims.is_empty() {
+        true => under(operations, prefix)?,
+        false => {
+            let volumes = object.at(&format!("{prefix}{VOLUMES}").parse()?);
+            under(&without_claims(operations, pod, &claims, volumes)?, prefix)?
+        }
     });
-    let Some(volumes) = present(pod.at(&VOLUMES.parse()?)).map(View::items) else {
-        return set(pod, VOLUMES, &serde_json::json!([volume]));
-    };
-    let is_named = |volume: &View<'_>| volume.get("name").and_then(View::as_str).as_deref() == Some(claim);
-    let Some(index) = volumes.iter().position(is_named) else {
-        return set(pod, &format!("{VOLUMES}/-"), &volume);
-    };
-    let path = format!("{VOLUMES}/{index}").parse()?;
-    Ok(pod.apply(&Operation::Replace { path, value: raw(&volume)? })?)
+    Ok(grafted)
 }
 
 /// The operations with `prefix` before their paths.
@@ -183,6 +165,10 @@ pub(crate) fn applied(operations: &[Operation], json: &str) -> anyhow::Result<St
 /// The value, unless it is `null`, which Go reads as absent.
 fn present(view: Option<View<'_>>) -> Option<View<'_>> {
     view.filter(|view| !view.is_null())
+}
+
+fn items(view: Option<View<'_>>) -> Vec<View<'_>> {
+    present(view).map(View::items).unwrap_or_default()
 }
 
 fn set(document: &mut Document<'_>, path: &str, value: &serde_json::Value) -> anyhow::Result<()> {

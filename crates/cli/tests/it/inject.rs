@@ -344,6 +344,66 @@ fn pods_of_a_stateful_set_have_the_volumes_of_its_claims() {
     }
 }
 
+/// Regression test: the list of the second rule took the place of that of the first.
+#[test]
+fn each_of_several_rules_adds_its_volumes_to_a_pod_without_volumes() {
+    let (head, _) = TARGET.split_once("  containerPatches:").unwrap();
+    let of = |name: &str| {
+        let head = head.replace("name: target", &format!("name: {name}"));
+        format!("---\n{head}  volumes: [{{name: {name}, emptyDir: {{}}}}]\n")
+    };
+    let folder = Folder::with(&[("rules.yaml", &(of("a") + &of("b"))), ("pod.yaml", POD)]);
+    let done = folder.run("inject -f pod.yaml --rules rules.yaml -o json");
+    let volumes = json!([{"name": "a", "emptyDir": {}}, {"name": "b", "emptyDir": {}}]);
+    assert_eq!(json(&done.out)["spec"]["volumes"], volumes);
+}
+
+/// Regression test: the commands ended with `cannot remove at /spec/template/spec/volumes/0/persistentVolumeClaim`.
+#[test]
+fn changes_to_the_volume_of_a_claim_are_not_in_the_template() {
+    let of = |name: &str, parts: &str| {
+        let (head, _) = TARGET.split_once("  containerPatches:").unwrap();
+        format!(
+            "---\n{}{parts}",
+            head.replace("name: target", &format!("name: {name}"))
+                .replace("match: {", "match: {namespaceSelector: {matchLabels: {team: blue}}, ")
+        )
+    };
+    // The hook of best-effort rules gets the volume that the required one added after those of the claims.
+    let more = of("first", "  required: true\n  volumes: [{name: more, emptyDir: {}}]\n");
+    let rules = [
+        (
+            "more",
+            more + &of(
+                "then",
+                "  onConflict: override\n  volumes: [{name: data, emptyDir: {}}, {name: more, hostPath: {path: /m}}]\n",
+            ),
+        ),
+        ("none", of("remove", "  remove: [{volumes: {name: data}}, {volumes: {name: old}}]\n")),
+    ];
+    let (own, old, data) =
+        (json!({"name": "own", "secret": {}}), json!({"name": "old"}), json!({"name": "data"}));
+    for volumes in [json!([]), json!([own, old]), json!([data, old, own])] {
+        let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "volumeMounts": [{"name": "own"}]}], "volumes": volumes}});
+        let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": {"template": template, "volumeClaimTemplates": [{"metadata": {"name": "data"}}]}});
+        for (what, rules) in &rules {
+            let folder = Folder::with(&[("rules.yaml", rules), ("db.json", &set.to_string())]);
+            let mut expected = volumes.as_array().cloned().unwrap();
+            match *what {
+                "more" => expected.push(json!({"name": "more", "hostPath": {"path": "/m"}})),
+                _ => expected.retain(|volume| volume != &old),
+            }
+            for command in ["inject -f", "try"] {
+                let done = folder.run(&format!(
+                    "{command} db.json --rules rules.yaml --namespace-labels team=blue -o json"
+                ));
+                let spec = &done.exits(0).json()["spec"]["template"]["spec"];
+                assert_eq!(spec["volumes"], json!(expected), "{command} {what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_note_names_a_mode_other_than_on() {
     let settings = |mode: &str| {

@@ -65,7 +65,6 @@ const ANYWHERE: &[Row] = &[
     (&["tolerations"], Some(("operator", &["Exists"])), Excludes(("value", ANY))),
     (&["tolerations"], Some(("tolerationSeconds", ANY)), Needs(&[("effect", &["NoExecute"])])),
     (&["tolerations"], Some(("value", ANY)), Needs(&[("key", ANY)])),
-    (&["topologySpreadConstraints"], Some(("matchLabelKeys", ANY)), Needs(&[("labelSelector", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("topologyKey", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("whenUnsatisfiable", ANY)])),
     (
@@ -76,7 +75,8 @@ const ANYWHERE: &[Row] = &[
     (&["volumeMounts"], RECURSIVE, Excludes(("mountPropagation", &["Bidirectional", "HostToContainer"]))),
 ];
 
-/// Constraints on an injected container or volume that does not complete one of the pod, as it may with `onConflict: override`.
+/// Constraints on an injected container, volume or item of the specification that does not complete one of the pod, as it may with
+/// `onConflict: override`.
 const COMPLETE: &[Row] = &[
     (&["configMap", "configMapKeyRef", "configMapRef", "secretKeyRef"], None, Needs(&[("name", ANY)])),
     (&["configMapKeyRef", "secretKeyRef"], None, Needs(&[("key", ANY)])),
@@ -100,6 +100,7 @@ const COMPLETE: &[Row] = &[
     (&["secret"], None, Needs(&[("secretName", ANY)])),
     (&[PROJECTED_SECRET], None, Needs(&[("name", ANY)])),
     (&["serviceAccountToken"], None, Needs(&[("path", ANY)])),
+    (&["topologySpreadConstraints"], Some(("matchLabelKeys", ANY)), Needs(&[("labelSelector", ANY)])),
     (&["volumeMounts"], RECURSIVE, Needs(&[("readOnly", &["true"])])),
 ];
 
@@ -112,7 +113,7 @@ impl Reader {
         item: &Overlay,
         on_conflict: OnConflict,
     ) {
-        let is_injected = ["initContainers", "sidecars", "volumes"].contains(&field);
+        let is_injected = ["initContainers", "pod.spec", "sidecars", "volumes"].contains(&field);
         let is_complete = is_injected && on_conflict != OnConflict::Override;
         self.check_object(node, field, is_complete);
         // A block, or the pod's specification, may complete an object of the pod.
@@ -212,6 +213,8 @@ fn has(object: &Node, (name, values): Member) -> Option<bool> {
     let Some(node) = object.get(name).filter(|node| !node.is_null()) else { return Some(false) };
     match node.as_text() {
         _ if is_expression(node) => None,
+        // A pod without a class has this priority.
+        _ if name == "priority" && node.to_json() == "0" => Some(false),
         Some(text) if values.is_empty() => Some(!text.is_empty()),
         Some(text) => Some(values.contains(&text) || values.contains(&&*node.to_json())),
         None => Some(node.as_list().is_none_or(|items| !items.is_empty())),

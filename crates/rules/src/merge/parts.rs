@@ -112,7 +112,10 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             }
             for name in derived {
                 let place = self.draft.layout.spec.child(name);
-                if self.spec_part(name).is_none() && self.draft.at(&place).is_some() {
+                // A map of the rule has a part for each of its members.
+                let is_written =
+                    self.rule.spec.iter().any(|part| part.path.first().unwrap_or(&part.item.key) == name);
+                if !is_written && self.draft.at(&place).is_some() {
                     self.remove(&part.item.clause, place)?;
                 }
             }

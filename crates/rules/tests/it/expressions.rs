@@ -440,6 +440,7 @@ fn findings_point_into_folded_and_quoted_expressions() {
 fn a_function_of_the_api_server_that_is_left_out_is_one_finding() {
     for (text, help) in [
         ("object.spec.containers.sortBy(c, c.name)", "`sort` sorts"),
+        ("has(object.metadata, object.spec)", "one field"),
         ("cel.bind(x, 1, x + 1)", "under `variables`"),
         ("object.spec.containers.all(i, c, c.name != '')", "one variable"),
         ("object.metadata.labels.transformList(k, v, v)", "one variable"),

@@ -166,12 +166,15 @@ fn the_later_of_two_rules_that_override_a_field_wins() {
 /// values that it wrote.
 #[test]
 fn fields_derived_from_a_class_are_removed_with_it() {
-    let override_class = |name: &str| {
+    let override_class = |name: &str, more: &str| {
         let spec = format!(r#"{{"containers":[],"runtimeClassName":"{name}","overhead":{{"cpu":"1"}}}}"#);
-        done("onConflict: override\npod: {spec: {runtimeClassName: b}}", &spec)
+        done(&format!("onConflict: override\npod: {{spec: {{runtimeClassName: b{more}}}}}"), &spec)
     };
-    assert_eq!(override_class("a"), ["replace /spec/runtimeClassName \"b\"", "remove /spec/overhead"]);
-    assert!(override_class("b").is_empty());
+    let class = "replace /spec/runtimeClassName \"b\"";
+    assert_eq!(override_class("a", ""), [class, "remove /spec/overhead"]);
+    assert!(override_class("b", "").is_empty());
+    // The overhead of the rule was removed.
+    assert_eq!(override_class("a", ", overhead: {cpu: 2}"), [class, "replace /spec/overhead/cpu \"2\""]);
     let rules = rules(&rule("r", "pod: {spec: {priorityClassName: high}}"));
     let plain = pod(r#"{"containers":[],"priority":0,"preemptionPolicy":"PreemptLowerPriority"}"#);
     let path = |step: &String| step.split(' ').take(2).collect::<Vec<_>>().join(" ");

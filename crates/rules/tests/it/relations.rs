@@ -36,6 +36,7 @@ fn parts_that_are_completed_get_no_warning() {
         "onConflict: override\ncontainerPatches: [{select: {all: true}, livenessProbe: {httpGet: {path: /}}}]",
         "onConflict: override\ncontainerPatches: [{select: {all: true}, volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled}]}]",
         "onConflict: override\nvolumes: [{name: v, secret: {optional: true}}]\nsidecars: [{name: s, image: i, mode: regular, readinessProbe: {httpGet: {path: /}}, volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled}]}]",
+        "onConflict: override\npod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [role]}]}}",
         "pod: {spec: {tolerations: [{key: a, operator: Exists, value: {$cel: \"object.metadata.?labels.x.orValue('')\"}}]}}",
         "sidecars: [{name: s, image: i, imagePullPolicy: {$cel: object.spec.nodeName}}]",
         "sidecars: [{name: s, image: i, readinessProbe: {$cel: object.spec.containers[0].readinessProbe}}]",

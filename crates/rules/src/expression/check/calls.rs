@@ -114,6 +114,7 @@ fn in_place_of(name: &str) -> Option<&'static str> {
         "all" | "exists" | "exists_one" | "filter" | "map" => {
             "it takes one variable: `list.filter(item, item != '')`"
         }
+        "has" => "it takes one field: `has(object.spec.hostname)`",
         "transformList" | "transformMap" | "transformMapEntry" => "`map` and `filter` take one variable",
         "bind" => "name the value under `variables`, and read `variables.NAME`",
         "sortBy" => "`sort` sorts single values: `list.map(item, item.name).sort()`",

@@ -132,6 +132,7 @@ const TAKEN_OF_VOLUMES: &[&str] = &[
 
 const TAKEN_OF_PODS: &[&str] = &[
     "preemptionPolicy: PreemptLowerPriority",
+    "priority: 0",
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {role: db}}, matchLabelKeys: [role]}]",
     "tolerations: [{key: a, operator: Exists, value: '', effect: NoExecute, tolerationSeconds: 0}, {operator: Exists}]",
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, minDomains: 2, labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: b, operator: Exists, values: []}]}, matchLabelKeys: [app]}]",
