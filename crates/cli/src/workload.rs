@@ -128,13 +128,12 @@ pub(crate) fn graft(
         grafted.push(Operation::Add { path: metadata, value: raw(&serde_json::json!({}))? });
     }
     let claims: Vec<_> = claims(&object).collect();
-    grafted.extend(match claims.is_empty() {
-        true => under(operations, prefix)?,
-        false => {
-            let volumes = object.at(&format!("{prefix}{VOLUMES}").parse()?);
-            under(&without_claims(operations, pod, &claims, volumes)?, prefix)?
-        }
-    });
+    if claims.is_empty() {
+        grafted.extend(under(operations, prefix)?);
+    } else {
+        let volumes = object.at(&format!("{prefix}{VOLUMES}").parse()?);
+        grafted.extend(under(&without_claims(operations, pod, &claims, volumes)?, prefix)?);
+    }
     Ok(grafted)
 }
 

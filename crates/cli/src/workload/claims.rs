@@ -1,10 +1,10 @@
 //! The volumes that the pods of a StatefulSet have from its claim templates.
 
-use std::mem;
+use serde_json::value::RawValue;
+use vestibule::admission::keys;
+use vestibule::patch::{Document, Operation, View, diff_onto};
 
-use vestibule::patch::{Document, Operation, View};
-
-use super::{VOLUMES, items, present, raw, set};
+use super::{VOLUMES, applied, items, present, raw, set};
 
 /// The names of the volumes that a StatefulSet gives each of its pods.
 pub(super) fn claims(workload: &Document<'_>) -> impl Iterator<Item = String> {
@@ -29,66 +29,31 @@ pub(super) fn add_claim(pod: &mut Document<'_>, claim: &str, name: &str) -> anyh
     Ok(pod.apply(&Operation::Replace { path, value: raw(&volume)? })?)
 }
 
-/// The operations on `pod` without those on volumes of `claims`: the controller takes the claim, whatever the template has. The
-/// others get the indices in the list `template`, which may be absent.
+/// The operations on `pod` without changes to the volumes of `claims`, as operations on the list `template`, which may be absent. The
+/// controller takes the claim, whatever the template has.
 pub(super) fn without_claims(
     operations: &[Operation],
     pod: &str,
     claims: &[String],
     template: Option<View<'_>>,
 ) -> anyhow::Result<Vec<Operation>> {
-    let pod = Document::parse(pod)?;
-    let (mut is_absent, mut count) = (present(template).is_none(), items(template).len());
     let is_claim = |volume: &View<'_>| claims.iter().any(|claim| is_named(volume, claim));
-    // The index in the template for each volume of the pod.
-    let volumes = items(pod.at(&VOLUMES.parse()?)).into_iter().enumerate();
-    let mut places: Vec<_> = volumes.map(|(index, volume)| (!is_claim(&volume)).then_some(index)).collect();
-    let mut kept = Vec::with_capacity(operations.len());
-    for operation in operations {
-        let path = operation.path().as_str().strip_prefix(VOLUMES);
-        let (index, below) = path.map_or(("", ""), |path| {
-            let path = path.trim_start_matches('/');
-            path.split_at(path.find('/').unwrap_or(path.len()))
-        });
-        let place = index.parse().ok().and_then(|index: usize| Some((index, *places.get(index)?)));
-        match (operation, place) {
-            // The last volume of the pod goes with its list.
-            (Operation::Remove { .. }, None) if path == Some("") && places.contains(&None) => continue,
-            (Operation::Remove { .. }, Some((index, place))) if below.is_empty() => {
-                places.remove(index);
-                if let Some(place) = place {
-                    count -= 1;
-                    places.iter_mut().flatten().filter(|other| **other > place).for_each(|other| *other -= 1);
-                }
-            }
-            (Operation::Add { .. }, None) if index == "-" => {
-                places.push(Some(count));
-                count += 1;
-            }
-            _ => {}
-        }
-        kept.push(match (operation.clone(), place) {
-            (Operation::Add { value, .. }, None) if index == "-" && mem::take(&mut is_absent) => {
-                let value = serde_json::value::to_raw_value(&[&*value])?.into();
-                Operation::Add { path: VOLUMES.parse()?, value }
-            }
-            (other, None) => {
-                is_absent &= path != Some("");
-                other
-            }
-            (_, Some((_, None))) => continue,
-            (operation, Some((_, Some(place)))) => {
-                let path = format!("{VOLUMES}/{place}{below}").parse()?;
-                match operation {
-                    Operation::Add { value, .. } => Operation::Add { path, value },
-                    Operation::Replace { value, .. } => Operation::Replace { path, value },
-                    Operation::Remove { .. } => Operation::Remove { path },
-                    other => other,
-                }
-            }
-        });
-    }
-    Ok(kept)
+    let others = |json: &str| -> anyhow::Result<String> {
+        let pod = Document::parse(json)?;
+        let volumes = items(pod.at(&VOLUMES.parse()?)).into_iter().filter(|volume| !is_claim(volume));
+        let volumes: Vec<_> = volumes.map(View::to_json).collect();
+        with_volumes(json, format!("[{}]", volumes.join(",")))
+    };
+    let onto =
+        with_volumes(pod, template.map_or_else(|| "null".into(), |volumes| volumes.to_json().into_owned()))?;
+    let (before, after) = (others(pod)?, others(&applied(operations, pod)?)?);
+    Ok(diff_onto(&before, &after, &onto, keys::schema("", "v1", "Pod"))?)
+}
+
+fn with_volumes(pod: &str, volumes: String) -> anyhow::Result<String> {
+    let mut pod = Document::parse(pod)?;
+    pod.apply(&Operation::Add { path: VOLUMES.parse()?, value: RawValue::from_string(volumes)?.into() })?;
+    Ok(pod.to_json())
 }
 
 fn is_named(volume: &View<'_>, name: &str) -> bool {
