@@ -37,7 +37,7 @@ impl Component {
             Self::Lookups => &["vestibule::lookup"],
             Self::Admission => &["vestibule_admission", "vestibule::admission"],
             Self::Rules => {
-                &["vestibule_rules", "vestibule_injector::configuration", "vestibule_injector::sources"]
+                &["vestibule_rules", "vestibule_injector::configuration", "vestibule_injector::rule_files"]
             }
             Self::Injector => &["vestibule_injector"],
             Self::App => &[],
