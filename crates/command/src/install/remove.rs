@@ -75,11 +75,12 @@ impl UninstallArguments {
                 self.namespace
             )));
         }
-        let found = self.delete_all(&client, &objects, true).await?;
-        if !self.dry_run {
-            self.delete_all(&client, &objects, false).await?;
+        let found = self.deletable(&client, &objects).await?;
+        // The webhook configurations are first in the list. If one stays, so does the Deployment whose pods the API server calls.
+        for object in found.iter().filter(|_| !self.dry_run) {
+            remove(&client, object).await?;
         }
-        match (found, self.all) {
+        match (found.len(), self.all) {
             (0, _) => say(format_args!("nothing is installed in namespace {}", self.namespace)),
             (_, false) if !self.dry_run => say(format_args!(
                 "rules, their definitions and namespace {} are still there; --all deletes them too",
@@ -90,81 +91,86 @@ impl UninstallArguments {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Deletes the objects, or asks the API server whether it would. Returns how many there were.
-    async fn delete_all(
+    /// The objects that exist, without those of other programs. The API server is asked about the deletion of each, so that nothing is
+    /// deleted if a right is missing.
+    async fn deletable<'o>(
         &self,
         client: &Client,
-        objects: &[Value],
-        dry_run: bool,
-    ) -> Result<usize, CommandError> {
-        let (mut found, mut refusals) = (0, Vec::new());
+        objects: &'o [Value],
+    ) -> Result<Vec<&'o Value>, CommandError> {
+        let (mut found, mut refusals) = (Vec::new(), Vec::new());
         for object in objects {
-            match self.delete(client, object, dry_run).await? {
-                Ok(exists) => found += usize::from(exists),
-                Err(status) => refusals.push(format!("{}: {}", title(object), message(&status))),
+            if !exists(client, object).await? {
+                continue;
             }
-            // What the API server calls must not be deleted while it may call it.
-            if !(dry_run || refusals.is_empty()) {
-                break;
+            match delete(client, object, true).await? {
+                Err(status) if is_missing_right(&status) => {
+                    refusals.push(format!("{}: {}", title(object), message(&status)));
+                }
+                _ => {
+                    if self.dry_run {
+                        say(format_args!("would delete  {}", title(object)));
+                    }
+                    found.push(object);
+                }
             }
         }
-        let outcome = if dry_run { "nothing was deleted" } else { "not all was deleted, try again" };
         if !refusals.is_empty() {
-            return Err(CommandError::running(format_args!("{outcome}:\n  {}", refusals.join("\n  "))));
+            let refusals = refusals.join("\n  ");
+            return Err(CommandError::running(format_args!("nothing was deleted:\n  {refusals}")));
         }
         Ok(found)
     }
+}
 
-    /// Deletes an object. Whether it was there.
-    async fn delete(
-        &self,
-        client: &Client,
-        object: &Value,
-        dry_run: bool,
-    ) -> Result<Answer<bool>, CommandError> {
-        let (objects, named) = (api(client, object), object["metadata"]["name"].as_str());
-        let selected = ListParams::default().labels(&label_selector(object));
-        let exists = match named {
-            Some(name) => match answered(objects.get(name)).await? {
-                Ok(found) if is_foreign(&found, object) => {
-                    if dry_run {
-                        say(format_args!("kept     {}: {}", title(object), missing_label(object)));
-                    }
-                    return Ok(Ok(false));
-                }
-                found => found.map(|_| true),
-            },
-            None => answered(objects.list(&selected)).await?.map(|list| !list.items.is_empty()),
-        };
-        // Without the right to read the object, its deletion is tried.
-        if !exists.unwrap_or_else(|status| status.code != 404) {
-            return Ok(Ok(false));
-        }
-        let what = title(object);
-        // Owned ReplicaSets and pods go too, without a wait for them.
-        let parameters = DeleteParams { dry_run, ..DeleteParams::background() };
-        let deleted = match named {
-            Some(name) => answered(objects.delete(name, &parameters)).await?.map(drop),
-            None => answered(objects.delete_collection(&parameters, &selected)).await?.map(drop),
-        };
-        if let Err(status) = deleted
-            && status.code != 404
-            && (is_missing_right(&status) || !dry_run)
-        {
-            return Ok(Err(status));
-        }
-        if dry_run {
-            if self.dry_run {
-                say(format_args!("would delete  {what}"));
+/// Whether the object exists and is none of another program. Without the right to read it, its deletion is tried.
+async fn exists(client: &Client, object: &Value) -> Result<bool, CommandError> {
+    let objects = api(client, object);
+    let exists = match object["metadata"]["name"].as_str() {
+        Some(name) => match answered(objects.get(name)).await? {
+            Ok(found) if is_foreign(&found, object) => {
+                say(format_args!("kept     {}: {}", title(object), missing_label(object)));
+                return Ok(false);
             }
-            return Ok(Ok(true));
-        }
-        if let Some(name) = named.filter(|_| object["kind"] == "CustomResourceDefinition") {
-            until_gone(&objects, name, &what).await?;
-        }
-        say(format_args!("deleted  {what}"));
-        Ok(Ok(true))
+            found => found.map(|_| true),
+        },
+        None => answered(objects.list(&selected(object))).await?.map(|found| !found.items.is_empty()),
+    };
+    Ok(exists.unwrap_or_else(|status| status.code != 404))
+}
+
+async fn delete(client: &Client, object: &Value, dry_run: bool) -> Result<Answer<()>, CommandError> {
+    let objects = api(client, object);
+    // Owned ReplicaSets and pods go too, without a wait for them.
+    let parameters = DeleteParams { dry_run, ..DeleteParams::background() };
+    Ok(match object["metadata"]["name"].as_str() {
+        Some(name) => answered(objects.delete(name, &parameters)).await?.map(drop),
+        None => answered(objects.delete_collection(&parameters, &selected(object))).await?.map(drop),
+    })
+}
+
+fn selected(object: &Value) -> ListParams {
+    ListParams::default().labels(&label_selector(object))
+}
+
+/// Deletes an object, and waits until a definition is gone.
+async fn remove(client: &Client, object: &Value) -> Result<(), CommandError> {
+    let what = title(object);
+    if let Err(status) = delete(client, object, false).await?
+        && status.code != 404
+    {
+        let message = message(&status);
+        return Err(CommandError::running(format_args!(
+            "not all was deleted, try again:\n  {what}: {message}"
+        )));
     }
+    if let Some(name) = object["metadata"]["name"].as_str()
+        && object["kind"] == "CustomResourceDefinition"
+    {
+        until_gone(&api(client, object), name, &what).await?;
+    }
+    say(format_args!("deleted  {what}"));
+    Ok(())
 }
 
 /// Other refusals of a dry run are no reason to stop: a webhook may support none, or may be a hook that is deleted before this object.

@@ -89,7 +89,7 @@ impl InstallArguments {
         Ok(false)
     }
 
-    /// What the installation still waits for, as a line for the user.
+    /// The parts that are not ready yet, as a line for the user.
     async fn state(&self, client: &Client, name: &str) -> Result<String, CommandError> {
         let deployments = Api::<Deployment>::namespaced(client.clone(), &self.namespace);
         let deployment = answered(deployments.get(name)).await?.unwrap_or_default();
