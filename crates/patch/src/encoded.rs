@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_key_that_is_no_string_is_refused() {
         let map = |key| BTreeMap::from([(key, 1)]);
-        assert!(Encoded::new(&map(vec![1]), 0).is_err());
+        assert!(Encoded::new(&map(vec![b'1']), 0).is_err());
         assert!(Encoded::new(&map(vec![]), 0).is_err());
         assert!(Encoded::new(&BTreeMap::from([((), 1)]), 0).is_err());
         assert!(Encoded::new(&BTreeMap::from([(BTreeMap::from([(1, 1)]), 1)]), 0).is_err());

@@ -63,12 +63,18 @@ impl Serializer {
         Container { serializer: self, end, is_empty: true, private: None }
     }
 
-    /// Begins the object of a variant, up to its value.
-    fn variant(&mut self, name: &str) -> Result<()> {
-        self.open(b'{');
+    /// Writes the name of a member and the colon.
+    #[inline]
+    fn name(&mut self, name: &str) -> Result<()> {
         self.string(name)?;
         self.text.push(b':');
         Ok(())
+    }
+
+    /// Begins the object of a variant, up to its value.
+    fn variant(&mut self, name: &str) -> Result<()> {
+        self.open(b'{');
+        self.name(name)
     }
 
     #[inline]
@@ -95,18 +101,19 @@ impl Container<'_> {
     }
 
     #[inline]
-    fn member(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+    fn field(&mut self, field: &'static str, value: &(impl Serialize + ?Sized)) -> Result<()> {
+        if let Some(name) = self.private {
+            return self.serializer.delegate(&Private { name, field, value });
+        }
         self.separate();
-        self.serializer.string(name)?;
-        self.serializer.text.push(b':');
+        self.serializer.name(field)?;
         value.serialize(&mut *self.serializer)
     }
 
     /// Writes the key of a map, which is a string in JSON: a number or a boolean gets quotes.
     fn key(&mut self, key: &(impl Serialize + ?Sized)) -> Result<()> {
         self.separate();
-        let text = &mut self.serializer.text;
-        let start = text.len();
+        let start = self.serializer.text.len();
         key.serialize(&mut *self.serializer)?;
         let text = &mut self.serializer.text;
         match text.get(start) {
@@ -262,37 +269,6 @@ impl<'s> ser::Serializer for &'s mut Serializer {
     }
 }
 
-impl ser::SerializeStruct for Container<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    #[inline]
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, field: &'static str, value: &T) -> Result<()> {
-        match self.private {
-            None => self.member(field, value),
-            Some(name) => self.serializer.delegate(&Private { name, field, value }),
-        }
-    }
-
-    #[inline]
-    fn end(self) -> Result<()> {
-        self.finish()
-    }
-}
-
-impl ser::SerializeStructVariant for Container<'_> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, field: &'static str, value: &T) -> Result<()> {
-        self.member(field, value)
-    }
-
-    fn end(self) -> Result<()> {
-        self.finish()
-    }
-}
-
 impl ser::SerializeMap for Container<'_> {
     type Ok = ();
     type Error = Error;
@@ -310,17 +286,19 @@ impl ser::SerializeMap for Container<'_> {
     }
 }
 
-/// The traits of all lists have the same two methods.
-macro_rules! list {
-    ($($trait:ident: $method:ident),*) => {
+/// The traits of lists and of structs, which differ in the names of their methods.
+macro_rules! parts {
+    ($($trait:ident: $method:ident($($name:ident: $type:ty)?) by $write:ident),*) => {
         $(impl ser::$trait for Container<'_> {
             type Ok = ();
             type Error = Error;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-                self.item(value)
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, $($name: $type,)? value: &T) -> Result<()> {
+                self.$write($($name,)? value)
             }
 
+            #[inline]
             fn end(self) -> Result<()> {
                 self.finish()
             }
@@ -328,7 +306,11 @@ macro_rules! list {
     };
 }
 
-list! {
-    SerializeSeq: serialize_element, SerializeTuple: serialize_element, SerializeTupleStruct: serialize_field,
-    SerializeTupleVariant: serialize_field
+parts! {
+    SerializeSeq: serialize_element() by item,
+    SerializeTuple: serialize_element() by item,
+    SerializeTupleStruct: serialize_field() by item,
+    SerializeTupleVariant: serialize_field() by item,
+    SerializeStruct: serialize_field(name: &'static str) by field,
+    SerializeStructVariant: serialize_field(name: &'static str) by field
 }
