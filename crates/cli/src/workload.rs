@@ -88,9 +88,11 @@ impl Workload {
 /// The names of the ephemeral containers of the pod `json`. They are added to running pods, and no rule changes them.
 pub(crate) fn ephemeral_containers(json: &str) -> Vec<String> {
     let Ok(pod) = Document::parse(json) else { return Vec::new() };
-    let containers = pod.view().get("spec").and_then(|spec| spec.get("ephemeralContainers"));
-    let names = containers.map(View::items).unwrap_or_default().into_iter();
-    names.filter_map(|container| Some(container.get("name")?.as_str()?.into_owned())).collect()
+    let containers = items(pod.view().get("spec").and_then(|spec| spec.get("ephemeralContainers")));
+    containers
+        .into_iter()
+        .filter_map(|container| Some(container.get("name")?.as_str()?.into_owned()))
+        .collect()
 }
 
 /// `json` in `namespace`, unless it names one itself.
@@ -167,7 +169,7 @@ fn present(view: Option<View<'_>>) -> Option<View<'_>> {
 }
 
 fn items(view: Option<View<'_>>) -> Vec<View<'_>> {
-    present(view).map(View::items).unwrap_or_default()
+    view.map(View::items).unwrap_or_default()
 }
 
 fn set(document: &mut Document<'_>, path: &str, value: &serde_json::Value) -> anyhow::Result<()> {

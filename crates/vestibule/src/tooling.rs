@@ -20,7 +20,7 @@ pub use crate::registration::on::Declaration;
 pub use crate::serve::{SHORTEST_IDLE, registers};
 pub use crate::telemetry::certificates::CertificateCounters;
 
-/// What a command says when the API server answers 401.
+/// The error of a command to which the API server answered 401, with the next step.
 pub const UNAUTHORIZED: &str = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have \
      expired, or are those of another cluster; `kubectl auth whoami` tries them";
 

@@ -124,14 +124,13 @@ impl<'d> Draft<'d> {
         self.base.opened_since.drain(..).for_each(|place| self.edit.open(&place));
     }
 
-    /// Opens the containers, which every rule looks at.
+    /// Opens the specification and the containers, which every rule looks at.
     pub(crate) fn open(&mut self) {
         if std::mem::replace(&mut self.opened, true) {
             return;
         }
-        self.edit.open_items(&self.layout.list("containers"));
-        // The call above opened it without preparing lookups in it.
         self.edit.open(&self.layout.spec);
+        self.edit.open_items(&self.layout.list("containers"));
     }
 
     /// Opens the value at `place` for frequent lookups.

@@ -90,10 +90,12 @@ impl<'r> Merge<'_, 'r, '_, '_> {
 
     /// The names of the pod's classes, of those that the rule has.
     pub(super) fn classes(&self) -> [Option<String>; 2] {
-        CLASSES.map(|(class, _)| {
-            self.spec_part(class)?;
-            string_member(self.draft.at(&self.draft.layout.spec), class).map(Cow::into_owned)
-        })
+        CLASSES.map(|(class, _)| self.class(class))
+    }
+
+    fn class(&self, class: &str) -> Option<String> {
+        self.spec_part(class)?;
+        string_member(self.draft.at(&self.draft.layout.spec), class).map(Cow::into_owned)
     }
 
     /// The rule's part for the member `name` of the specification.
@@ -104,10 +106,9 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     /// Removes the fields that the API server derived from the `previous` classes of the pod. It derives absent fields again, and
     /// refuses a pod whose fields do not fit its classes.
     pub(super) fn remove_derived(&mut self, previous: &[Option<String>]) -> Result<(), Failure> {
-        let changed = self.classes();
-        for (index, (class, derived)) in CLASSES.into_iter().enumerate() {
+        for ((class, derived), previous) in CLASSES.into_iter().zip(previous) {
             let Some(part) = self.spec_part(class) else { continue };
-            if changed.get(index) == previous.get(index) {
+            if self.class(class) == *previous {
                 continue;
             }
             for name in derived {
