@@ -1,8 +1,8 @@
 //! The task runner of the project: tests, checks, generated files, load tests.
 //!
 //! Contributors and CI call it as `cargo xtask TASK`; `cargo xtask` prints the list. It depends on no crate of the workspace, so
-//! that it builds in seconds. Each task is a module of its name (`docs` is `book`, `reload` is in `soak`); the other modules are
-//! checks and helpers. Start reading at [`Task`] below, then at `test.rs` and `check.rs`.
+//! that it builds in seconds. Each task is a module of its name (`docs` is `book`; `soak`, `reload` and `watching` are in `fire`); the
+//! other modules are checks and helpers. Start reading at [`Task`] below, then at `test.rs` and `check.rs`.
 
 // A command-line tool prints.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -39,20 +39,18 @@ mod release;
 mod session;
 mod skew;
 mod smoke;
-mod soak;
 mod tarball;
 mod templates;
 mod test;
 #[cfg(test)]
 mod tests;
 mod walls;
-mod watching;
 mod workflows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -72,10 +70,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(None),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
-        Some(Task::Soak { arguments }) => soak::run(arguments),
-        Some(Task::Reload { release, arguments }) => soak::reload(*release, arguments),
-        Some(Task::Fire { arguments }) => return fire::run(arguments),
-        Some(Task::Bench { arguments }) => return bench::run(arguments),
+        Some(Task::Soak(passed)) => fire::soak(&passed.options),
+        Some(Task::Reload { release, passed }) => fire::reload(*release, &passed.options),
+        Some(Task::Fire(passed)) => return fire::run(&passed.options),
+        Some(Task::Bench(passed)) => return bench::run(&passed.options),
         Some(Task::Image(arguments)) => image::run(arguments),
         Some(Task::Docs) => book::run(),
         Some(Task::Package(arguments)) => package::run(*arguments),
@@ -83,9 +81,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Templates(arguments)) => templates::run(arguments),
         Some(Task::Session) => session::run(),
-        Some(Task::Watching { arguments }) => watching::run(arguments),
+        Some(Task::Watching(passed)) => fire::watching(&passed.options),
         Some(Task::Skew { revision }) => skew::run(revision.as_deref()),
-        Some(Task::Mutants { krate, known, arguments }) => return mutants::run(krate, *known, arguments),
+        Some(Task::Mutants { krate, known, passed }) => return mutants::run(krate, *known, &passed.options),
         Some(Task::Advisories) => advisories::run(),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Api { check }) => api::run(*check),
@@ -134,35 +132,22 @@ enum Task {
     },
     /// Rotate certificates under load on real API servers, and count the calls that fail; options: `soak --help`
     #[command(disable_help_flag = true)]
-    Soak {
-        /// Options of the soak: `--rotations N --replicas R --lag SECONDS ...`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
-    },
+    Soak(PassedOn),
     /// Change rules, good and bad, while pods are created on a real API server, and check every pod; options: `reload --help`
     #[command(disable_help_flag = true)]
     Reload {
         /// Measure a release build; has to come first
         #[arg(long)]
         release: bool,
-        /// Options of the run: `--versions N --rate CREATES --replicas R ...`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
+        #[command(flatten)]
+        passed: PassedOn,
     },
     /// Roll-outs, overload, abuse and faults against real processes of a webhook, with a table at the end; options: `fire --help`
     #[command(disable_help_flag = true)]
-    Fire {
-        /// Options: `[CASE...] [--long]`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
-    },
+    Fire(PassedOn),
     /// Compare webhook servers, ours and others: CPU time, latency, memory; options: `bench --help`
     #[command(disable_help_flag = true)]
-    Bench {
-        /// Options: `[--quick] [--scenario S1,...] [--server NAME,...] [--bin-dir DIR]`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
-    },
+    Bench(PassedOn),
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
     /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
@@ -183,11 +168,7 @@ enum Task {
     Session,
     /// Run an injector and a webhook under a real Prometheus, make every alert fire, and try the pages about alerts; options: `watching --help`
     #[command(disable_help_flag = true)]
-    Watching {
-        /// Options: `[--write] [--healthy SECONDS]`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
-    },
+    Watching(PassedOn),
     /// Run replicas of another release beside this one, both ways, under load on a real API server
     Skew {
         /// The other release: a tag or another revision of this repository [default: the last release]
@@ -202,9 +183,8 @@ enum Task {
         /// How many survivors are known to make no difference; has to come first
         #[arg(long, value_name = "N", default_value_t = 0)]
         known: usize,
-        /// Options for cargo-mutants: `--shard 0/8`, `--file FILE`, `--jobs 2`, ...
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        arguments: Vec<String>,
+        #[command(flatten)]
+        passed: PassedOn,
     },
     /// Check the locked crates for known vulnerabilities, by cargo-audit; needs the network
     Advisories,
@@ -232,4 +212,12 @@ enum Task {
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
     },
+}
+
+/// What is passed on to a program.
+#[derive(Args)]
+struct PassedOn {
+    /// Options of the program; its `--help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    options: Vec<String>,
 }

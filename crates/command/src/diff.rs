@@ -49,11 +49,12 @@ pub fn unified(before: &str, after: &str, palette: Palette) -> String {
     text
 }
 
-/// `@@ -FIRST,COUNT +FIRST,COUNT @@`: the lines before and after.
+/// `@@ -FIRST,COUNT +FIRST,COUNT @@`: the lines before and after. Of no lines, FIRST is the line before them.
 fn place(hunk: &[DiffOp]) -> String {
     let lines = |ranges: Vec<Range<usize>>| {
-        let first = ranges.first().map_or(0, |range| range.start);
-        format!("{},{}", first + 1, ranges.iter().map(ExactSizeIterator::len).sum::<usize>())
+        let before = ranges.first().map_or(0, |range| range.start);
+        let count = ranges.iter().map(ExactSizeIterator::len).sum::<usize>();
+        format!("{},{count}", before + count.min(1))
     };
     let before = lines(hunk.iter().map(DiffOp::old_range).collect());
     let after = lines(hunk.iter().map(DiffOp::new_range).collect());
@@ -77,7 +78,7 @@ mod tests {
             ("", "", ""),
             ("a\nb\n", "a\nb\n", ""),
             ("a\nb\n", "a\nb", ""),
-            ("", "a\nb", "@@ -1,0 +1,2 @@\n+a\n+b"),
+            ("", "a\nb", "@@ -0,0 +1,2 @@\n+a\n+b"),
             ("a\nb", "b\nc", "@@ -1,2 +1,2 @@\n-a\n b\n+c"),
             ("1\n2\n3\n4\n5\n", "1\n2\nx\n3\n4\n5\n", "@@ -1,5 +1,6 @@\n 1\n 2\n+x\n 3\n 4\n 5"),
             (

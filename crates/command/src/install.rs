@@ -21,7 +21,6 @@ use serde_json::Value;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-pub(crate) use self::api::NOT_AN_API_SERVER;
 use self::api::{answered, apply, get, installed_elsewhere, is_taken, message, missing_label};
 pub use self::remove::UninstallArguments;
 use self::wait::until_established;

@@ -12,13 +12,12 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
-use vestibule::tooling::UNAUTHORIZED;
+use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use vestibule_identity::with_causes;
 
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
 use super::{CommandError, print, say};
-use crate::install::NOT_AN_API_SERVER;
 use crate::logs::{self, Component, Key, LevelConfig, MAX_RAISE, Raised, level};
 
 /// The field manager of the changes.
@@ -200,7 +199,7 @@ impl LevelConfigMap<'_> {
                 "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
                 status.message, self.connection.namespace
             )),
-            kube::Error::SerdeError(_) => CommandError::running(NOT_AN_API_SERVER),
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => CommandError::running(NOT_AN_API_SERVER),
             other => {
                 let why = with_causes(&other);
                 self.connection.unreachable(format_args!("the cluster does not answer: {why}"))

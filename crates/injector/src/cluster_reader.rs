@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, GetParams, ListParams, Request};
 use kube::{Client, ResourceExt};
 use vestibule::identity::{cluster_config, with_causes};
-use vestibule::tooling::UNAUTHORIZED;
+use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use vestibule_rules::{NamespaceFacts, RuleSet};
 
 pub use self::pods::{PodPages, StoredPod};
@@ -299,7 +299,12 @@ fn failed(what: String, error: kube::Error) -> ClusterError {
         kube::Error::Api(status) if status.code == 401 => {
             ClusterError::Refused { what, message: UNAUTHORIZED.to_owned() }
         }
-        kube::Error::Api(status) => ClusterError::Refused { what, message: status.message },
+        kube::Error::Api(status) if status.code != 0 => {
+            ClusterError::Refused { what, message: status.message }
+        }
+        kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
+            ClusterError::Refused { what, message: NOT_AN_API_SERVER.to_owned() }
+        }
         other => ClusterError::Unreachable(with_causes(&other)),
     }
 }
@@ -362,6 +367,20 @@ mod tests {
         assert!(matches!(error, ClusterError::Refused { .. }), "{error}");
         assert!(error.to_string().contains("no definition of InjectorSettings"), "{error}");
         assert!(matches!(rules("").await, ClusterError::NoRules(_)));
+    }
+
+    /// The text of the error quoted the answer, and called the cluster unreachable.
+    #[tokio::test]
+    async fn an_answer_of_another_shape_is_not_quoted() {
+        let answering = tower::service_fn(async |_: Request<Body>| {
+            let body = r#"{"metadata": {}, "items": [{"metadata": {"name": "a"}, "data": "hunter2"}]}"#;
+            Ok::<_, Infallible>(Response::new(Body::from(body.as_bytes().to_vec())))
+        });
+        let reader = ClusterReader { client: Client::new(answering, "a"), namespace: "a".to_owned() };
+        let error = reader.rules(None).await.err().unwrap();
+        assert!(matches!(error, ClusterError::Refused { .. }), "{error}");
+        let error = error.to_string();
+        assert!(error.contains(NOT_AN_API_SERVER) && !error.contains("hunter2"), "{error}");
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod field;
 use std::fmt;
 use std::sync::Arc;
 
+use strum::IntoStaticStr;
+
 use crate::well_known::CustomResource;
 pub(crate) use code::*;
 pub use code::{CODES, Code};
@@ -28,7 +30,8 @@ impl fmt::Display for Position {
 }
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, IntoStaticStr, PartialEq, Eq)]
+#[strum(serialize_all = "lowercase")]
 pub enum Severity {
     /// The documents cannot be used.
     Error,
@@ -41,11 +44,7 @@ pub enum Severity {
 impl Severity {
     /// The word in messages: `error`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Hint => "hint",
-        }
+        self.into()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use strum::IntoStaticStr;
+
 use crate::diagnostic::Position;
 use crate::label_selector::LabelSelector;
 use crate::namespaced::NamespacedBounds;
@@ -51,7 +53,8 @@ pub struct Settings {
 }
 
 /// Whether rules act.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, IntoStaticStr, PartialEq, Eq, Hash)]
+#[strum(serialize_all = "lowercase")]
 pub enum Mode {
     /// No rule is evaluated, and every object is allowed unchanged. No webhook is registered.
     Off,
@@ -103,10 +106,6 @@ impl Default for Settings {
 impl Mode {
     /// The word of the format: `observe`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Observe => "observe",
-            Self::On => "on",
-        }
+        self.into()
     }
 }

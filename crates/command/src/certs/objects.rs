@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use vestibule::tooling::UNAUTHORIZED;
+use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, inspect, with_causes};
 use vestibule_pki::ring::{Lineage, Moment, Reading, Ring};
 use zeroize::Zeroizing;
@@ -124,8 +124,8 @@ fn failed(action: String, right: String) -> impl FnOnce(Error) -> ObjectError {
             ObjectError::Forbidden(format!("cannot {action}: {UNAUTHORIZED}"))
         }
         Error::Api(status) => ObjectError::Refused(format!("cannot {action}: {}", status.message)),
-        Error::SerdeError(_) => {
-            ObjectError::Refused(format!("cannot {action}: the API server's answer cannot be read"))
+        Error::SerdeError(_) | Error::FromUtf8(_) => {
+            ObjectError::Refused(format!("cannot {action}: {NOT_AN_API_SERVER}"))
         }
         other => ObjectError::Unreachable(format!(
             "cannot {action}: the cluster cannot be reached: {}",

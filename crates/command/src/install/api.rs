@@ -6,13 +6,10 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use vestibule::tooling::UNAUTHORIZED;
+use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
 use vestibule_identity::with_causes;
 
 use crate::CommandError;
-
-pub(crate) const NOT_AN_API_SERVER: &str =
-    "the answer is not that of an API server; is another server or a proxy at this address?";
 
 /// The name under which the API server keeps the fields of these objects.
 const MANAGER: &str = "vestibule-install";
@@ -30,9 +27,10 @@ pub(super) async fn answered<T>(
         Ok(answer) => Ok(Ok(answer)),
         Err(Error::Api(status)) if status.code == 401 => Err(CommandError::input(UNAUTHORIZED)),
         Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
-        // The answer is JSON without a status code, as some proxies send it, or an object of another shape. The message does not quote
-        // the answer, which may have parts of an object.
-        Err(Error::Api(_) | Error::SerdeError(_)) => Err(CommandError::running(NOT_AN_API_SERVER)),
+        // The answer is JSON without a status code, as some proxies send it, or an object of another shape.
+        Err(Error::Api(_) | Error::SerdeError(_) | Error::FromUtf8(_)) => {
+            Err(CommandError::running(NOT_AN_API_SERVER))
+        }
         Err(error) => {
             let why = with_causes(&error);
             Err(CommandError::unreachable(format_args!("the API server does not answer: {why}")))

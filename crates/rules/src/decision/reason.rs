@@ -1,90 +1,79 @@
 //! The reasons why a rule does not change an object, each with the word that metrics and audit annotations use.
 
-use std::fmt;
+use strum::{Display, IntoStaticStr, VariantArray};
 
-macro_rules! reasons {
-    ($($(#[doc = $about:literal])* $name:ident = $word:literal,)*) => {
-        /// Why a rule did not change an object.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[non_exhaustive]
-        pub enum Reason {
-            $($(#[doc = $about])* $name,)*
-        }
-
-        impl Reason {
-            /// Every reason, in the order of the checks.
-            pub const ALL: &[Self] = &[$(Self::$name),*];
-
-            /// The word for metrics and audit annotations: `not_opted_in`.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $word,)*
-                }
-            }
-        }
-    };
-}
-
-reasons! {
+/// Why a rule did not change an object. `Display` prints the word for metrics and audit annotations.
+#[derive(Clone, Copy, Debug, Display, IntoStaticStr, PartialEq, Eq, Hash, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
     /// The namespace is one of the cluster itself, such as `kube-system`.
-    ExcludedSystemNamespace = "excluded_system_namespace",
+    ExcludedSystemNamespace,
     /// The namespace is the injector's own.
-    ExcludedOwnNamespace = "excluded_own_namespace",
+    ExcludedOwnNamespace,
     /// The request is for a subresource.
-    ExcludedSubresource = "excluded_subresource",
+    ExcludedSubresource,
     /// Rules do not change the resource under this operation.
-    ExcludedOperation = "excluded_operation",
+    ExcludedOperation,
     /// The pod is a static pod, which belongs to its kubelet.
-    ExcludedMirrorPod = "excluded_mirror_pod",
+    ExcludedMirrorPod,
     /// The pod belongs to the injector itself.
-    ExcludedOwnPod = "excluded_own_pod",
+    ExcludedOwnPod,
     /// The object is being deleted.
-    ExcludedDeletion = "excluded_deletion",
+    ExcludedDeletion,
     /// The object is a ReplicaSet whose controller requires the template to stay unchanged.
-    ExcludedControlled = "excluded_controlled",
+    ExcludedControlled,
     /// An exemption of the settings applies.
-    Exempted = "exempted",
+    Exempted,
     /// The rule is for another resource.
-    OtherResource = "other_resource",
+    OtherResource,
     /// `match.namespaceSelector` does not match.
-    NamespaceNotMatched = "namespace_not_matched",
+    NamespaceNotMatched,
     /// `match.objectSelector` does not match.
-    LabelsNotMatched = "labels_not_matched",
+    LabelsNotMatched,
     /// `match.ownerKinds` does not match.
-    OwnerKindNotMatched = "owner_kind_not_matched",
+    OwnerKindNotMatched,
     /// The rule or an exemption needs labels or annotations of the namespace that are not known.
-    NamespaceUnknown = "namespace_unknown",
+    NamespaceUnknown,
     /// Neither the object nor its namespace opts in.
-    NotOptedIn = "not_opted_in",
+    NotOptedIn,
     /// The object or its namespace opts out.
-    OptedOut = "opted_out",
+    OptedOut,
     /// An opt-in key holds a value that cannot be read.
-    InvalidValue = "invalid_value",
+    InvalidValue,
     /// A member of the object has a type that the API server does not accept.
-    InvalidObject = "invalid_object",
+    InvalidObject,
     /// The pod is for another operating system.
-    OsMismatch = "os_mismatch",
+    OsMismatch,
     /// The pod uses the network of its node.
-    HostNetwork = "host_network",
+    HostNetwork,
     /// A regular sidecar would keep a Job from completing.
-    JobWithoutNativeSidecar = "job_without_native_sidecar",
+    JobWithoutNativeSidecar,
     /// The workload is not in the share of `rollout.percent`.
-    NotRolledOut = "not_rolled_out",
+    NotRolledOut,
     /// A parameter has no value, or one that the rule does not accept.
-    InvalidParameter = "invalid_parameter",
+    InvalidParameter,
     /// One of `matchConditions` is false.
-    MatchConditionFalse = "match_condition_false",
+    MatchConditionFalse,
     /// The object has something else where the rule would add its own.
-    Conflict = "conflict",
+    Conflict,
     /// The result of the rule would not be a valid pod.
-    Error = "error",
+    Error,
     /// The rule is of a namespace, and would add a part that it may not have, or change what the object or another rule has.
-    NotAllowed = "not_allowed",
+    NotAllowed,
     /// Another rule denies the object.
-    ObjectDenied = "object_denied",
+    ObjectDenied,
 }
 
 impl Reason {
+    /// Every reason, in the order of the checks.
+    pub const ALL: &[Self] = Self::VARIANTS;
+
+    /// The word for metrics and audit annotations: `not_opted_in`.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+
     /// Whether the rule was wanted and could not act, which the user should know. The other reasons are intended results.
     pub fn is_unexpected(self) -> bool {
         matches!(
@@ -98,11 +87,5 @@ impl Reason {
                 | Self::NotAllowed
                 | Self::Error
         )
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }

@@ -16,7 +16,7 @@ use crate::logic::Condition;
 use crate::merge::Failure;
 use crate::overlay::{Member, Overlay};
 use crate::pod::{self, Shape};
-use crate::rule::{Base, Clause, Item, PartDestination, Rule};
+use crate::rule::{Base, Clause, Copied, Item, PartDestination, Rule};
 
 /// The first condition of `rule` that does not hold.
 pub(super) fn first_false_condition(rule: &Rule, scope: &Scope<'_>) -> Result<Option<Clause>, Failure> {
@@ -39,20 +39,20 @@ pub(super) fn instantiate(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Resu
     let mut rule = rule.clone();
     // `with_keys` has repeated the items; if that failed, this reports the error.
     repeat(&mut rule, scope, shape)?;
-    rule.retain_parts(|destination, item| instantiate_item(&destination, item, scope, shape))?;
+    rule.replace_parts(|destination, item| instantiate_item(&destination, item, scope, shape).map(Some))?;
     Ok(Some(rule))
 }
 
-/// Gives the expressions of `item` their values; `false` if the item is left out.
+/// `item` with the values of its expressions, or nothing if it is left out.
 fn instantiate_item(
     destination: &PartDestination<'_>,
-    item: &mut Item,
+    item: &Item,
     scope: &Scope<'_>,
     shape: &Shape,
-) -> Result<bool, Failure> {
+) -> Result<Vec<Copied>, Failure> {
     let computed = resolved(&item.overlay, scope);
     let computed = computed.map_err(|(error, at)| failure(&item.clause.text, at, &error))?;
-    let Some(overlay) = computed else { return Ok(false) };
+    let Some(overlay) = computed else { return Ok(Vec::new()) };
     let of_pod = destination.list.is_none() && !matches!(destination.base, Base::Metadata);
     let schema = destination.schema(shape);
     let innermost = match destination.is_item {
@@ -67,11 +67,11 @@ fn instantiate_item(
     };
     check_types(destination, item, if of_pod { &innermost } else { &overlay }, shape)?;
     // Merge keys are computed before; the key of an item in another list may read the object.
-    if of_pod && destination.is_item && !matches!(schema.list(), List::Map(_)) {
-        item.key = key::of_item(&overlay, destination.name(), schema.list());
-    }
-    item.set(overlay);
-    Ok(true)
+    let key = match of_pod && destination.is_item && !matches!(schema.list(), List::Map(_)) {
+        true => key::of_item(&overlay, destination.name(), schema.list()),
+        false => item.key.clone(),
+    };
+    Ok(vec![Copied::in_place(Item::new(item.clause.clone(), key, overlay, item.on_conflict))])
 }
 
 /// `overlay` with the values of its expressions; `None` where it is left out.

@@ -40,11 +40,8 @@ pub(super) fn repeat(rule: &mut Rule, scope: &Scope<'_>, shape: &Shape) -> Resul
                 Ok(Some(members.found))
             }
             overlay if overlay.contains(&|value| matches!(value, Overlay::Loop(_))) => {
-                let copy = |overlay| Copied {
-                    below: Vec::new(),
-                    listed: None,
-                    item: Item::new(clause.clone(), key.clone(), overlay, *on_conflict),
-                };
+                let copy =
+                    |overlay| Copied::in_place(Item::new(clause.clone(), key.clone(), overlay, *on_conflict));
                 let overlays = repetition.items(overlay).map_err(failed)?;
                 Ok(Some(overlays.into_iter().map(copy).collect()))
             }

@@ -17,7 +17,7 @@ use crate::overlay::Overlay;
 use crate::parameter;
 use crate::pod::{self, Shape};
 use crate::pod_types::type_error;
-use crate::rule::{Base, Item, Part, Rule};
+use crate::rule::{Base, Copied, Item, Part, Rule};
 use crate::subject::{Received, Subject};
 use crate::syntax;
 
@@ -95,20 +95,21 @@ pub(super) fn check_metadata(rule: &Rule, readers: &Readers) -> Result<(), Failu
 fn set_keys(rule: &Rule, scope: &Scope<'_>, shape: &Shape) -> Result<Rule, Failure> {
     let mut rule = rule.clone();
     repeat(&mut rule, scope, shape)?;
-    rule.retain_parts(|destination, item| {
+    rule.replace_parts(|destination, item| {
         if destination.is_item
             && item.key.contains(COMPUTED)
             && let list = destination.schema(shape).list()
             && let Some(keys) = pod::item_keys(destination.name(), list)
         {
-            set_key(item, keys, list, scope)?;
+            return Ok(Some(vec![Copied::in_place(with_key(item, keys, list, scope)?)]));
         }
-        Ok(true)
+        Ok(None)
     })?;
     Ok(rule)
 }
 
-fn set_key(item: &mut Item, keys: &[Key], list: List, scope: &Scope<'_>) -> Result<(), Failure> {
+/// `item` with the value of its key.
+fn with_key(item: &Item, keys: &[Key], list: List, scope: &Scope<'_>) -> Result<Item, Failure> {
     let mut overlay = item.overlay.clone();
     if let Overlay::Map(members) = &mut overlay {
         for member in members.iter_mut().filter(|member| keys.iter().any(|key| key.name == member.name)) {
@@ -123,12 +124,10 @@ fn set_key(item: &mut Item, keys: &[Key], list: List, scope: &Scope<'_>) -> Resu
             member.value = value.unwrap_or(Overlay::Text(String::new()));
         }
     }
-    item.key = key::of_overlay(&overlay, keys);
+    let key = key::of_overlay(&overlay, keys);
     // A member of a toleration may have no value.
-    if matches!(list, List::Map(_)) {
-        item.set(overlay);
-    }
-    Ok(())
+    let overlay = if matches!(list, List::Map(_)) { overlay } else { item.overlay.clone() };
+    Ok(Item::new(item.clause.clone(), key, overlay, item.on_conflict))
 }
 
 /// Checks the lists with keys within an item.

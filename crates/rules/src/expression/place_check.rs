@@ -2,7 +2,7 @@
 
 use super::compiled::Expression;
 use super::error::EvaluationError;
-use super::result::{overlay, whole_map};
+use super::result::{list_in_map, overlay, whole_map};
 use super::types::{Argument, Mismatch, Type};
 use crate::overlay::Overlay;
 use crate::pod;
@@ -32,6 +32,7 @@ impl Expression {
             |kind: &str| format!("an expression gives single values and lists of them, and this is {kind}");
         let sentence = match &self.result {
             _ if self.gives_map => map_example(&self.result, &self.field).err()?.sentence(),
+            given if is_list(given) && pod::is_text_map(&self.field) => list_in_map(&self.field).sentence(),
             given if text_example(given).is_some() => return None,
             given @ (Type::Opaque | Type::Address | Type::Duration) => message(given.words()),
             given => overlay(&given.sample()?, &self.field).err()?.sentence(),
@@ -39,6 +40,14 @@ impl Expression {
         let message = sentence.split_once("; ").map_or(sentence.as_str(), |(message, _)| message).to_owned();
         let has_text = !self.gives_map && Argument::Single.takes(&self.result);
         Some(Mismatch { message, help: if has_text { "string" } else { "" } })
+    }
+}
+
+fn is_list(result: &Type) -> bool {
+    match result {
+        Type::List(_) => true,
+        Type::Optional(inner) => is_list(inner),
+        _ => false,
     }
 }
 

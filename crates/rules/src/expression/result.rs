@@ -47,6 +47,7 @@ impl Expression {
 pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
     match content(result) {
         None => Ok(None),
+        Some(Value::List(_)) if pod::is_text_map(name) => Err(list_in_map(name)),
         Some(Value::List(items)) => {
             if items.len() > MAX_ITEMS {
                 return Err(EvaluationError::failed(format!(
@@ -58,6 +59,10 @@ pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, Eva
         }
         Some(other) => single(other, name).map(Some),
     }
+}
+
+pub(super) fn list_in_map(name: &str) -> EvaluationError {
+    EvaluationError::failed(format!("the values of `{name}` are single values, and this is a list"))
 }
 
 /// The overlay for the field `name` that holds a map or an object. `None` leaves the field out.

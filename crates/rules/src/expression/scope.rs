@@ -12,7 +12,6 @@ use super::error::EvaluationError;
 use super::object_value::{ObjectValue, object};
 use super::types::Type;
 use super::values::{list, map, text, value};
-use crate::rule::Verb;
 use crate::subject::{Ownership, Subject};
 
 /// The variable with the value of one repetition of `forEach`.
@@ -133,12 +132,7 @@ impl<'e> Scope<'e> {
     fn request_member(&self, field: &str) -> Option<Value> {
         let RequestScope { subject, received, values, .. } = self.request;
         Some(match field {
-            "operation" => text(match subject.verb {
-                Verb::Create => "CREATE",
-                Verb::Update => "UPDATE",
-                Verb::Delete => "DELETE",
-                Verb::Connect => "CONNECT",
-            }),
+            "operation" => text(subject.verb.into()),
             "namespace" => text(subject.namespace),
             "name" => text(subject.name),
             "dryRun" => Value::Bool(subject.dry_run),

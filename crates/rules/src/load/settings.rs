@@ -55,7 +55,7 @@ fn exemption(reader: &mut Reader, node: &Node) -> Exemption {
         && exemption.objects.requirements().is_empty();
     let renamed = reader.findings.iter().any(|finding| finding.code() == &RENAMED);
     if unconditional && !renamed && node.as_map().is_some() {
-        let help = "to switch the injector off, set `mode: off`";
+        let help = "to switch the injector off, set `mode: \"off\"`";
         let message = "this exemption has no condition, so nothing would be injected at all";
         reader.error(&EMPTY_EXEMPTION, node.at(), message, help);
     }

@@ -70,12 +70,6 @@ impl Item {
         let write = || RawValue::from_string(self.overlay.to_json()).ok().map(Arc::from);
         self.written.get_or_init(write).as_ref()
     }
-
-    /// Replaces the value.
-    pub(crate) fn set(&mut self, overlay: Overlay) {
-        self.overlay = overlay;
-        self.written = OnceLock::new();
-    }
 }
 
 /// An item for the pod's metadata, its specification or a selected container.

@@ -2,7 +2,7 @@
 
 use vestibule_patch::Schema;
 
-use super::{Block, BlockList, Injected, Item, Part, Rule, Select};
+use super::{Block, Injected, Item, Part, Rule, Select};
 use crate::pod::Shape;
 
 /// The object that a part is added to.
@@ -68,28 +68,8 @@ impl Rule {
         metadata.chain(spec).chain(volumes).chain(injected).chain(blocks)
     }
 
-    /// Calls `keep` with every item and drops the items for which it returns `false`, up to the first error.
-    pub(crate) fn retain_parts<E>(
-        &mut self,
-        mut keep: impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
-    ) -> Result<(), E> {
-        retain_located(&mut self.metadata, Base::Metadata, &mut keep)?;
-        retain_located(&mut self.spec, Base::Spec, &mut keep)?;
-        retain(&mut self.volumes, |item| keep(PartDestination::in_list(Base::Spec, "volumes"), item))?;
-        retain(&mut self.injected, |Injected { item, list, .. }| {
-            keep(PartDestination::in_list(Base::Spec, list), item)
-        })?;
-        for (number, Block { select, lists, parts }) in self.blocks.iter_mut().enumerate() {
-            let base = Base::Containers(number, select);
-            for BlockList { member, items } in lists {
-                retain(items, |item| keep(PartDestination::in_list(base, member), item))?;
-            }
-            retain_located(parts, base, &mut keep)?;
-        }
-        Ok(())
-    }
-
-    /// Calls `copies` with every item, and puts the items that it returns, if any, in the place of that item.
+    /// Calls `copies` with every item, and puts the items that it returns, if any, in the place of that item. After an error the rule
+    /// lacks items.
     pub(crate) fn replace_parts<E>(
         &mut self,
         mut copies: impl FnMut(PartDestination<'_>, &Item) -> Result<Option<Vec<Copied>>, E>,
@@ -114,6 +94,13 @@ pub(crate) struct Copied {
     /// Whether it is an item of a list, if that differs.
     pub(crate) listed: Option<bool>,
     pub(crate) item: Item,
+}
+
+impl Copied {
+    /// `item` in exactly the place of the other one.
+    pub(crate) fn in_place(item: Item) -> Self {
+        Self { below: Vec::new(), listed: None, item }
+    }
 }
 
 /// A part with an item of the pod.
@@ -150,7 +137,8 @@ impl HasItem for Injected {
     }
 
     fn with_item(&self, copy: Copied) -> Self {
-        Self { item: copy.item, ..self.clone() }
+        let Self { list, ref position, position_at, strict, regular, .. } = *self;
+        Self { item: copy.item, list, position: position.clone(), position_at, strict, regular }
     }
 }
 
@@ -163,14 +151,6 @@ impl Block {
             .flat_map(move |list| list.items.iter().map(move |item| item.located(base, list.member)));
         lists.chain(self.parts.iter().map(move |part| part.located(base, "")))
     }
-}
-
-fn retain_located<E>(
-    parts: &mut Vec<Part>,
-    base: Base<'_>,
-    keep: &mut impl FnMut(PartDestination<'_>, &mut Item) -> Result<bool, E>,
-) -> Result<(), E> {
-    retain(parts, |Part { path, listed, item }| keep(PartDestination::at(base, path, *listed), item))
 }
 
 fn replace<T: HasItem, E>(
@@ -189,17 +169,4 @@ fn replace<T: HasItem, E>(
     }
     *all = replaced;
     Ok(())
-}
-
-/// `Vec::retain_mut` for a closure that can fail.
-fn retain<T, E>(all: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool, E>) -> Result<(), E> {
-    let mut failed = Ok(());
-    all.retain_mut(|one| {
-        failed.is_err()
-            || keep(one).unwrap_or_else(|failure| {
-                failed = Err(failure);
-                true
-            })
-    });
-    failed
 }

@@ -1,7 +1,9 @@
 //! The resources that rules change, and the operations under which they do.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// A resource that rules change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 #[non_exhaustive]
 pub enum Resource {
     /// Pods, when they are created.
@@ -33,7 +35,8 @@ pub enum MetadataOf {
 }
 
 /// The operation of an admission request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, IntoStaticStr, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Verb {
     /// `CREATE`.
     Create,
@@ -47,15 +50,7 @@ pub enum Verb {
 
 impl Resource {
     /// All resources, pods first.
-    pub const ALL: &[Self] = &[
-        Self::Pods,
-        Self::Deployments,
-        Self::StatefulSets,
-        Self::DaemonSets,
-        Self::ReplicaSets,
-        Self::Jobs,
-        Self::CronJobs,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The resource with this API group and plural name.
     ///

@@ -115,6 +115,11 @@ fn maps_that_their_place_cannot_hold_are_refused_at_load() {
             "VST0140",
             "`labels` wants a map, and this is a list",
         ),
+        (
+            "pod: {labels: {a: {$cel: \"['a']\"}}}".to_owned(),
+            "VST0140",
+            "the values of `labels` are single values, and this is a list",
+        ),
         ("pod: {annotations: {$cel: object.metadata.labels}}".to_owned(), "VST0135", "merged one by one"),
         (
             "containerPatches: [{select: {all: true}, resources: {$cel: \"{'limits': object.spec}\"}}]"
@@ -184,6 +189,11 @@ fn values_that_no_pod_can_have_are_errors_of_the_rule() {
             "annotation `example.com/label-new` is read by rule `r`",
         ),
         ("pod: {labels: {$cel: \"{'a b': 'x'}\"}}".to_owned(), vec![], "a key of `labels` wants"),
+        (
+            "pod: {annotations: {a: {$cel: \"dyn(['a'])\"}}}".to_owned(),
+            vec![],
+            "the values of `annotations` are single values, and this is a list",
+        ),
         (of_object("{'limits': {'a b': '1'}}"), vec![], "a key of `limits` wants"),
         (
             "pod: {labels: {$cel: \"{dyn(params.number): 'a', '1': 'b'}\"}}".to_owned(),

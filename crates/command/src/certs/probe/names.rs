@@ -18,14 +18,17 @@ pub(super) fn matches_name(pattern: &str, name: &str) -> bool {
 
 /// The common name in a subject as RFC 4514 writes it.
 pub(super) fn common_name(subject: &str) -> Option<String> {
-    let start = if subject.starts_with("CN=") { 3 } else { subject.find(",CN=")? + 4 };
-    let mut name = String::new();
-    let mut characters = subject.get(start..)?.chars();
-    while let Some(character) = characters.next().filter(|character| !matches!(character, ',' | '+')) {
-        let plain = if character == '\\' { characters.next() } else { Some(character) };
-        name.extend(plain);
+    let mut attributes = vec![String::new()];
+    let mut characters = subject.chars();
+    while let Some(character) = characters.next() {
+        match (character, attributes.last_mut()) {
+            (',' | '+', _) => attributes.push(String::new()),
+            ('\\', Some(attribute)) => attribute.extend(characters.next()),
+            (_, Some(attribute)) => attribute.push(character),
+            _ => {}
+        }
     }
-    Some(name)
+    attributes.iter().find_map(|attribute| attribute.strip_prefix("CN=")).map(str::to_owned)
 }
 
 pub(super) fn wrong_name(wanted: &str, named: &[String], go: &str) -> Refusal {
@@ -88,7 +91,9 @@ mod tests {
     fn common_names_are_found() {
         assert_eq!(common_name("CN=a b,O=c").as_deref(), Some("a b"));
         assert_eq!(common_name(r"O=c,CN=a\,b").as_deref(), Some("a,b"));
+        assert_eq!(common_name("OU=c+CN=a").as_deref(), Some("a"));
         assert_eq!(common_name("O=c"), None);
+        assert_eq!(common_name(r"O=c\,CN=a"), None);
     }
 
     #[test]
