@@ -68,7 +68,7 @@ impl Arguments {
         let in_force = self.rules(&cluster).await?;
         notes(&in_force);
         let namespace = self.namespace.as_deref();
-        let facts = cluster.namespaces(namespace).await.map_err(unreadable)?;
+        let facts = cluster.namespaces(namespace).await.map_err(unreadable(&cluster))?;
         if facts.is_none() {
             say(
                 "note: labels of namespaces cannot be read without the right to list Namespaces: what is not injected is uncertain",
@@ -76,7 +76,7 @@ impl Arguments {
         }
         let comparison = Comparison::new(&in_force, facts);
         let (mut report, mut pods) = (Report::default(), cluster.pods(namespace));
-        while let Some(page) = pods.next().await.map_err(unreadable)? {
+        while let Some(page) = pods.next().await.map_err(unreadable(&cluster))? {
             for pod in &page {
                 comparison.add(pod, &mut report)?;
             }
@@ -92,7 +92,7 @@ impl Arguments {
                 say("note: the cluster has no rules, neither in Injections nor in ConfigMaps");
                 Ok(RulesInForce::none())
             }
-            Err(error) => Err(unreadable(error)),
+            Err(error) => Err(unreadable(cluster)(error)),
         }
     }
 }

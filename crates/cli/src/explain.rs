@@ -149,10 +149,12 @@ impl Arguments {
             let cluster =
                 ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
             let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
-            let pod = cluster.pod(&namespace, name).await.map_err(rules::unreadable)?;
+            let pod = cluster.pod(&namespace, name).await.map_err(rules::unreadable(&cluster))?;
             let facts = match &self.namespace_labels {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
-                None => Facts::everywhere(cluster.facts(&namespace).await.map_err(rules::unreadable)?),
+                None => {
+                    Facts::everywhere(cluster.facts(&namespace).await.map_err(rules::unreadable(&cluster))?)
+                }
             };
             let rules = match self.rules.as_slice() {
                 [] => rules::of_cluster(&cluster, self.injector_namespace.as_deref()).await?,

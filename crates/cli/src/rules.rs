@@ -44,7 +44,7 @@ pub(crate) async fn of_cluster(
     cluster: &ClusterReader,
     injector_namespace: Option<&str>,
 ) -> Result<RuleSet, Failure> {
-    Ok(in_force(&cluster.rules(injector_namespace).await.map_err(unreadable)?)?.rules)
+    Ok(in_force(&cluster.rules(injector_namespace).await.map_err(unreadable(cluster))?)?.rules)
 }
 
 /// The rules in force. Errors in the newest texts are printed, with a note about what is in force instead.
@@ -73,12 +73,17 @@ fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
     }
 }
 
-/// The failure for a cluster that cannot be read.
-pub(crate) fn unreadable(error: ClusterError) -> Failure {
-    Failure::Command(match error {
-        ClusterError::Unreachable(_) => CommandError::unreachable(error),
-        other => CommandError::input(other),
-    })
+/// The failure for objects of a cluster that cannot be read.
+pub(crate) fn unreadable(cluster: &ClusterReader) -> impl Fn(ClusterError) -> Failure {
+    |error| {
+        Failure::Command(match error {
+            ClusterError::Unreachable(_) => CommandError::unreachable(format_args!(
+                "{error}; does `kubectl version` reach {}? --kubeconfig names another cluster",
+                cluster.address()
+            )),
+            other => CommandError::input(other),
+        })
+    }
 }
 
 /// Stdin can be read only once, so several `-` are refused.

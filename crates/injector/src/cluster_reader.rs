@@ -36,6 +36,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct ClusterReader {
     client: Client,
     namespace: String,
+    address: String,
 }
 
 /// Rules in ConfigMaps and objects, before they are compiled.
@@ -108,8 +109,14 @@ impl ClusterReader {
         let mut config = cluster_config(kubeconfig, None).await?;
         config.connect_timeout = Some(TIMEOUT);
         (config.read_timeout, config.reset_reader_on_write) = (Some(TIMEOUT), true);
-        let namespace = config.default_namespace.clone();
-        Ok(Self { client: Client::try_from(config).map_err(ConnectError::Client)?, namespace })
+        let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
+        let client = Client::try_from(config).map_err(ConnectError::Client)?;
+        Ok(Self { client, namespace, address })
+    }
+
+    /// The URL of the API server.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// The namespace of the kubeconfig's context.
@@ -346,6 +353,10 @@ mod tests {
         assert_eq!(stored.in_force().unwrap().status, RulesStatus::InForce);
     }
 
+    fn answered_by(client: Client) -> ClusterReader {
+        ClusterReader { client, namespace: "a".to_owned(), address: String::new() }
+    }
+
     /// `drift` said that every pod has the rules in force, on a cluster whose injector reads no Injection.
     #[tokio::test]
     async fn a_cluster_with_one_definition_has_no_rules_and_says_why() {
@@ -359,8 +370,7 @@ mod tests {
                 };
                 Ok::<_, Infallible>(Response::new(Body::from(body.into_bytes())))
             });
-            let reader = ClusterReader { client: Client::new(answering, "a"), namespace: "a".to_owned() };
-            reader.rules(None).await.err().unwrap()
+            answered_by(Client::new(answering, "a")).rules(None).await.err().unwrap()
         };
         let injections = r#"{"name": "injections", "singularName": "", "namespaced": false, "kind": "Injection", "verbs": []}"#;
         let error = rules(injections).await;
@@ -376,8 +386,7 @@ mod tests {
             let body = r#"{"metadata": {}, "items": [{"metadata": {"name": "a"}, "data": "hunter2"}]}"#;
             Ok::<_, Infallible>(Response::new(Body::from(body.as_bytes().to_vec())))
         });
-        let reader = ClusterReader { client: Client::new(answering, "a"), namespace: "a".to_owned() };
-        let error = reader.rules(None).await.err().unwrap();
+        let error = answered_by(Client::new(answering, "a")).rules(None).await.err().unwrap();
         assert!(matches!(error, ClusterError::Refused { .. }), "{error}");
         let error = error.to_string();
         assert!(error.contains(NOT_AN_API_SERVER) && !error.contains("hunter2"), "{error}");

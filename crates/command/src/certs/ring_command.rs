@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use vestibule_identity::NamespacedName;
 use vestibule_identity::inspect::{REVOKE, ROTATE};
-use vestibule_pki::ring::{CaId, Facts};
+use vestibule_pki::ring::{CaId, Facts, Reading};
 
 use super::objects::{ObjectError, Objects};
 
@@ -55,7 +55,7 @@ impl RingCommand {
                 "resourceVersion": found.metadata.resource_version,
                 "annotations": { (annotation): Timestamp::now().to_string() },
             }});
-            let ring = reading.ring().ok_or_else(no_ring)?;
+            let ring = reading.ring().ok_or_else(|| without_ring(secret, &reading))?;
             let pending = self.pending(secret, ring.facts());
             if objects.patch_secret(secret, &patch).await? {
                 return Ok(pending);
@@ -75,6 +75,18 @@ impl RingCommand {
             trusted: facts.trusted(),
         }
     }
+}
+
+/// Why a Secret that exists has no ring.
+fn without_ring(secret: &NamespacedName, reading: &Reading) -> ObjectError {
+    let why = match reading {
+        Reading::Unreadable(error) => error.to_string(),
+        Reading::Newer(_) => "a newer version wrote it, and this one cannot read it".to_owned(),
+        Reading::Absent | Reading::Known(_) => return ObjectError::NoRing(secret.clone()),
+    };
+    ObjectError::Refused(format!(
+        "the ring in Secret {secret} cannot be used: {why}; `certs show` says what is left of it"
+    ))
 }
 
 impl PendingCommand {

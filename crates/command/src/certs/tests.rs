@@ -7,6 +7,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
@@ -249,6 +250,25 @@ async fn without_a_ring_no_command_is_written() {
     let objects = Objects(env.admin().unwrap());
     let error = RingCommand::Revoke.write(&objects, &secret).await.err().unwrap();
     assert_eq!(error, ObjectError::NoRing(secret));
+}
+
+/// The error of a damaged ring was that there is none.
+#[tokio::test]
+async fn a_damaged_ring_is_no_absent_ring() {
+    let Some(env) = shared_or_skip().await else { return };
+    let namespace = env.namespace(&[]).await.unwrap().name().to_owned();
+    let damaged = Secret {
+        metadata: ObjectMeta { name: Some("damaged".to_owned()), ..ObjectMeta::default() },
+        string_data: Some([("ring.json".to_owned(), "{".to_owned())].into()),
+        ..Secret::default()
+    };
+    let client = env.admin().unwrap();
+    let secrets = Api::<Secret>::namespaced(client.clone(), &namespace);
+    secrets.create(&PostParams::default(), &damaged).await.unwrap();
+    let secret = NamespacedName { namespace, name: "damaged".to_owned() };
+    let error = RingCommand::Rotate.write(&Objects(client), &secret).await.err().unwrap();
+    assert!(matches!(error, ObjectError::Refused(_)), "{error}");
+    assert!(error.to_string().contains("`ring.json`"), "{error}");
 }
 
 #[test]

@@ -114,13 +114,19 @@ async fn reload(reloader: &Arc<Reloader>, sources: Vec<RuleSource>) -> Option<Ve
     })
 }
 
-/// Stores the newest documents, on a task of its own: an API server that does not answer holds up no reload.
+/// Stores the newest documents, on a task of its own: an API server that does not answer holds up no reload. The same error of several
+/// attempts is logged once.
 async fn keep_stored(last_good: LastGood, mut documents: watch::Receiver<Vec<RuleDocument>>) {
     while documents.changed().await.is_ok() {
+        let mut logged = String::new();
         loop {
             let newest = documents.borrow_and_update().clone();
             let Err(error) = last_good.write(&newest).await else { break };
-            tracing::warn!(%error, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
+            let text = error.to_string();
+            if text != logged {
+                tracing::warn!(error = text, "the good rules are not stored in the ConfigMap {LAST_GOOD}");
+                logged = text;
+            }
             if matches!(error, StoreError::TooLarge { .. }) {
                 break;
             }
