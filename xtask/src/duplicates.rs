@@ -29,7 +29,6 @@ const TOLERATED: &[(&str, &str)] = &[
     ("rand", "the model checker is a generation behind proptest and kube; in tests only on its side"),
     ("rand_core", "goes with rand"),
     ("syn", "procedural macros move from 2 to 3 at their own pace; build time only"),
-    ("synstructure", "goes with syn"),
     ("thiserror", "cel is a generation behind the other crates; build time but for a few impls"),
     ("thiserror-impl", "goes with thiserror"),
     ("untrusted", "ring and webpki; a few hundred lines"),

@@ -81,6 +81,7 @@ pub(crate) fn unreadable(cluster: &ClusterReader) -> impl Fn(ClusterError) -> Fa
                 "{error}; does `kubectl version` reach {}? --kubeconfig names another cluster",
                 cluster.address()
             )),
+            ClusterError::TryAgain { .. } => CommandError::unreachable(error),
             other => CommandError::input(other),
         })
     }

@@ -82,6 +82,14 @@ pub enum ClusterError {
     /// No API server answers.
     #[error("the cluster does not answer: {0}")]
     Unreachable(String),
+    /// The API server has no answer for now: a page came too late, there were too many requests, or it failed.
+    #[error("{what}: {message}; another attempt may succeed")]
+    TryAgain {
+        /// The object or objects of the request.
+        what: String,
+        /// The API server's message.
+        message: String,
+    },
     /// The API server refuses the request.
     #[error("{what}: {message}")]
     Refused {
@@ -299,9 +307,8 @@ impl StoredRules {
 
 fn failed(what: String, error: kube::Error) -> ClusterError {
     match error {
-        // A page that came too late, too many requests, or no answer by an API server.
         kube::Error::Api(status) if matches!(status.code, 410 | 429 | 500..) => {
-            ClusterError::Unreachable(format!("{what}: {}", status.message))
+            ClusterError::TryAgain { what, message: status.message }
         }
         kube::Error::Api(status) if status.code == 401 => {
             ClusterError::Refused { what, message: UNAUTHORIZED.to_owned() }
@@ -393,14 +400,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_another_attempt_may_change_is_none() {
-        for (code, is_unreachable) in
+    fn an_answer_that_another_attempt_may_change_is_told_from_a_refusal() {
+        for (code, is_temporary) in
             [(400, false), (403, false), (404, false), (410, true), (429, true), (500, true), (504, true)]
         {
             let status = Box::new(Status { code, ..Status::failure("try again", "Reason") });
             let error = failed("pods".to_owned(), kube::Error::Api(status));
-            assert_eq!(matches!(error, ClusterError::Unreachable(_)), is_unreachable, "{code}");
-            assert!(error.to_string().ends_with("pods: try again"), "{error}");
+            assert_eq!(matches!(error, ClusterError::TryAgain { .. }), is_temporary, "{code}");
+            assert!(error.to_string().starts_with("pods: try again"), "{error}");
         }
     }
 }

@@ -27,6 +27,9 @@ pub(super) enum ObjectError {
     /// The Secret holds no ring.
     #[error("there is no ring in Secret {0}: nothing to rotate or revoke")]
     NoRing(NamespacedName),
+    /// The Secret holds something else, or a ring that this version cannot read.
+    #[error("the ring in Secret {0} cannot be used: {1}")]
+    UnusableRing(NamespacedName, String),
 }
 
 /// A client for the objects of a ring.

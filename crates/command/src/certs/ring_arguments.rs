@@ -67,6 +67,9 @@ impl RingOnCluster {
             ObjectError::NoRing(_) => CommandError::input(format_args!(
                 "{error}; is it another one (--secret, --namespace), or has no replica run yet?"
             )),
+            ObjectError::UnusableRing(..) => CommandError::input(format_args!(
+                "{error}; is it another one (--secret, --namespace)? `certs show` says what is in it"
+            )),
             ObjectError::Forbidden(_) => CommandError::input(error),
             ObjectError::Refused(_) => CommandError::running(error),
         }

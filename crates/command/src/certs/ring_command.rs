@@ -81,12 +81,10 @@ impl RingCommand {
 fn without_ring(secret: &NamespacedName, reading: &Reading) -> ObjectError {
     let why = match reading {
         Reading::Unreadable(error) => error.to_string(),
-        Reading::Newer(_) => "a newer version wrote it, and this one cannot read it".to_owned(),
+        Reading::Newer(_) => "a newer version of vestibule wrote it, whose commands can read it".to_owned(),
         Reading::Absent | Reading::Known(_) => return ObjectError::NoRing(secret.clone()),
     };
-    ObjectError::Refused(format!(
-        "the ring in Secret {secret} cannot be used: {why}; `certs show` says what is left of it"
-    ))
+    ObjectError::UnusableRing(secret.clone(), why)
 }
 
 impl PendingCommand {

@@ -267,7 +267,7 @@ async fn a_damaged_ring_is_no_absent_ring() {
     secrets.create(&PostParams::default(), &damaged).await.unwrap();
     let secret = NamespacedName { namespace, name: "damaged".to_owned() };
     let error = RingCommand::Rotate.write(&Objects(client), &secret).await.err().unwrap();
-    assert!(matches!(error, ObjectError::Refused(_)), "{error}");
+    assert!(matches!(error, ObjectError::UnusableRing(..)), "{error}");
     assert!(error.to_string().contains("`ring.json`"), "{error}");
 }
 

@@ -76,9 +76,8 @@ impl PodPages {
     pub async fn next(&mut self) -> Result<Option<Vec<StoredPod>>, ClusterError> {
         let page = self.0.next().await.map_err(|error| failed("pods".to_owned(), error))?;
         let stored = |json: Box<RawValue>| {
-            let WithMetadata { metadata } = serde_json::from_str(json.get()).map_err(|error| {
-                ClusterError::Refused { what: "pods".to_owned(), message: error.to_string() }
-            })?;
+            let WithMetadata { metadata } = serde_json::from_str(json.get())
+                .map_err(|error| failed("pods".to_owned(), kube::Error::SerdeError(error)))?;
             Ok(StoredPod { json, metadata })
         };
         page.map(|page| page.into_iter().map(stored).collect()).transpose()

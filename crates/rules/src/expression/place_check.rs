@@ -78,6 +78,7 @@ fn map_example(result: &Type, name: &str) -> Result<Option<Overlay>, EvaluationE
 fn member_example(known: &Type, name: &str) -> Result<Option<Overlay>, EvaluationError> {
     match known {
         Type::Text => Ok(text_example(known)),
+        Type::List(_) if pod::is_text_map(name) => Err(list_in_map(name)),
         Type::List(item) => Ok(member_example(item, name)?.map(|item| Overlay::List(vec![item]))),
         Type::Optional(inner) => member_example(inner, name),
         Type::Map(members) => {

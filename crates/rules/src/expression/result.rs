@@ -47,7 +47,7 @@ impl Expression {
 pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
     match content(result) {
         None => Ok(None),
-        Some(Value::List(_)) if pod::is_text_map(name) => Err(list_in_map(name)),
+        Some(Value::List(items)) if pod::is_text_map(name) && !items.is_empty() => Err(list_in_map(name)),
         Some(Value::List(items)) => {
             if items.len() > MAX_ITEMS {
                 return Err(EvaluationError::failed(format!(
@@ -97,6 +97,7 @@ fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
         };
         checked.map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
         let value = match content(value) {
+            Some(Value::List(_)) if pod::is_text_map(name) => Err(list_in_map(name)),
             Some(value) if pod::is_text_map(name) => single(value, name).map(Some),
             _ => member(value, &key),
         };

@@ -120,6 +120,11 @@ fn maps_that_their_place_cannot_hold_are_refused_at_load() {
             "VST0140",
             "the values of `labels` are single values, and this is a list",
         ),
+        (
+            "pod: {labels: {$cel: \"{'a': ['x']}\"}}".to_owned(),
+            "VST0140",
+            "the values of `labels` are single values, and this is a list",
+        ),
         ("pod: {annotations: {$cel: object.metadata.labels}}".to_owned(), "VST0135", "merged one by one"),
         (
             "containerPatches: [{select: {all: true}, resources: {$cel: \"{'limits': object.spec}\"}}]"
@@ -225,6 +230,16 @@ fn values_that_no_pod_can_have_are_errors_of_the_rule() {
         assert_eq!((word(&decision), decision.changes().len()), ("error", 0), "{spec}");
         assert!(decision.warnings[0].contains(wanted), "{spec}: {:?}", decision.warnings);
     }
+}
+
+/// An empty list is left out anywhere, so it is not refused where a list would be.
+#[test]
+fn an_empty_list_leaves_a_label_out() {
+    let spec = "pod: {labels: {a: {$cel: \"object.metadata.?finalizers.orValue([])\"}, b: c}}";
+    let decision = decide(&load(&with(spec)).unwrap(), &annotated(&[]));
+    assert_eq!(word(&decision), "applied");
+    let added: Vec<_> = decision.changes().iter().map(|change| change.operation.path().as_str()).collect();
+    assert!(added.iter().all(|path| !path.ends_with("/a")), "{added:?}");
 }
 
 /// Regression test: a key of a computed map may be a value of the object, and messages named it.
