@@ -70,10 +70,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Walls) => walls::run(),
         Some(Task::Controlplane) => controlplane::find_or_build(None),
         Some(Task::Model { larger, traces, write }) => model::run(*larger, *traces, *write),
-        Some(Task::Soak(passed)) => fire::soak(&passed.options),
-        Some(Task::Reload { release, passed }) => fire::reload(*release, &passed.options),
-        Some(Task::Fire(passed)) => return fire::run(&passed.options),
-        Some(Task::Bench(passed)) => return bench::run(&passed.options),
+        Some(Task::Soak(program)) => fire::soak(&program.options),
+        Some(Task::Reload { release, program }) => fire::reload(*release, &program.options),
+        Some(Task::Fire(program)) => return fire::run(&program.options),
+        Some(Task::Bench(program)) => return bench::run(&program.options),
         Some(Task::Image(arguments)) => image::run(arguments),
         Some(Task::Docs) => book::run(),
         Some(Task::Package(arguments)) => package::run(*arguments),
@@ -81,9 +81,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Smoke { binary }) => smoke::run(binary.as_deref()),
         Some(Task::Templates(arguments)) => templates::run(arguments),
         Some(Task::Session) => session::run(),
-        Some(Task::Watching(passed)) => fire::watching(&passed.options),
+        Some(Task::Watching(program)) => fire::watching(&program.options),
         Some(Task::Skew { revision }) => skew::run(revision.as_deref()),
-        Some(Task::Mutants { krate, known, passed }) => return mutants::run(krate, *known, &passed.options),
+        Some(Task::Mutants { krate, known, program }) => {
+            return mutants::run(krate, *known, &program.options);
+        }
         Some(Task::Advisories) => advisories::run(),
         Some(Task::Fuzz { minutes, targets }) => fuzz::run(*minutes, targets),
         Some(Task::Api { check }) => api::run(*check),
@@ -132,7 +134,7 @@ enum Task {
     },
     /// Rotate certificates under load on real API servers, and count the calls that fail; options: `soak --help`
     #[command(disable_help_flag = true)]
-    Soak(PassedOn),
+    Soak(ProgramOptions),
     /// Change rules, good and bad, while pods are created on a real API server, and check every pod; options: `reload --help`
     #[command(disable_help_flag = true)]
     Reload {
@@ -140,14 +142,14 @@ enum Task {
         #[arg(long)]
         release: bool,
         #[command(flatten)]
-        passed: PassedOn,
+        program: ProgramOptions,
     },
     /// Roll-outs, overload, abuse and faults against real processes of a webhook, with a table at the end; options: `fire --help`
     #[command(disable_help_flag = true)]
-    Fire(PassedOn),
+    Fire(ProgramOptions),
     /// Compare webhook servers, ours and others: CPU time, latency, memory; options: `bench --help`
     #[command(disable_help_flag = true)]
-    Bench(PassedOn),
+    Bench(ProgramOptions),
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
     /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
@@ -168,7 +170,7 @@ enum Task {
     Session,
     /// Run an injector and a webhook under a real Prometheus, make every alert fire, and try the pages about alerts; options: `watching --help`
     #[command(disable_help_flag = true)]
-    Watching(PassedOn),
+    Watching(ProgramOptions),
     /// Run replicas of another release beside this one, both ways, under load on a real API server
     Skew {
         /// The other release: a tag or another revision of this repository [default: the last release]
@@ -184,7 +186,7 @@ enum Task {
         #[arg(long, value_name = "N", default_value_t = 0)]
         known: usize,
         #[command(flatten)]
-        passed: PassedOn,
+        program: ProgramOptions,
     },
     /// Check the locked crates for known vulnerabilities, by cargo-audit; needs the network
     Advisories,
@@ -214,9 +216,9 @@ enum Task {
     },
 }
 
-/// What is passed on to a program.
+/// Options that a task hands to the program that it starts.
 #[derive(Args)]
-struct PassedOn {
+struct ProgramOptions {
     /// Options of the program; its `--help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     options: Vec<String>,

@@ -46,11 +46,9 @@ fn items(expected: &[Value], found: &[Value], path: &str) -> Option<String> {
 
 /// `1.0` equals `1`, as in the API server.
 fn equal(one: &Value, other: &Value) -> bool {
-    let is_integer = |value: &Value| value.is_i64() || value.is_u64();
+    let are_integers = [one, other].iter().all(|value| value.is_i64() || value.is_u64());
     match (one.as_f64(), other.as_f64()) {
-        (Some(one_number), Some(other_number)) if !(is_integer(one) && is_integer(other)) => {
-            one == other || (one_number - other_number).abs() < f64::EPSILON
-        }
+        (Some(one), Some(other)) if !are_integers => (one - other).abs() < f64::EPSILON,
         _ => one == other,
     }
 }

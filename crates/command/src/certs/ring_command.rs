@@ -43,14 +43,14 @@ impl RingCommand {
         objects: &Objects,
         secret: &NamespacedName,
     ) -> Result<PendingCommand, ObjectError> {
-        let no_ring = || ObjectError::NoRing(secret.clone());
         // A new value of the annotation is a new request.
         let annotation = match self {
             Self::Rotate => ROTATE,
             Self::Revoke => REVOKE,
         };
         for _ in 0..ATTEMPTS {
-            let (found, reading) = objects.ring(secret, SystemTime::now()).await?.ok_or_else(no_ring)?;
+            let found = objects.ring(secret, SystemTime::now()).await?;
+            let (found, reading) = found.ok_or_else(|| ObjectError::NoRing(secret.clone()))?;
             let patch = json!({ "metadata": {
                 "resourceVersion": found.metadata.resource_version,
                 "annotations": { (annotation): Timestamp::now().to_string() },

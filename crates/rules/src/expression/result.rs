@@ -47,8 +47,7 @@ impl Expression {
 pub(super) fn overlay(result: &Value, name: &str) -> Result<Option<Overlay>, EvaluationError> {
     match content(result) {
         None => Ok(None),
-        Some(Value::List(items)) if pod::is_text_map(name) && !items.is_empty() => Err(list_in_map(name)),
-        Some(Value::List(items)) => {
+        Some(Value::List(items)) if items.is_empty() || !pod::is_text_map(name) => {
             if items.len() > MAX_ITEMS {
                 return Err(EvaluationError::failed(format!(
                     "`{name}` would get more than {MAX_ITEMS} items"
@@ -97,7 +96,6 @@ fn members(map: &Map, name: &str) -> Result<Overlay, EvaluationError> {
         };
         checked.map_err(|wanted| EvaluationError::failed(format!("a key of `{name}` wants {wanted}")))?;
         let value = match content(value) {
-            Some(Value::List(_)) if pod::is_text_map(name) => Err(list_in_map(name)),
             Some(value) if pod::is_text_map(name) => single(value, name).map(Some),
             _ => member(value, &key),
         };
@@ -150,6 +148,7 @@ fn single(value: &Value, name: &str) -> Result<Overlay, EvaluationError> {
             checked.map_err(|wanted| EvaluationError::failed(format!("`{name}` wants {wanted}")))?;
             Ok(Overlay::Text(text.to_string()))
         }
+        Value::List(_) if pod::is_text_map(name) => Err(list_in_map(name)),
         Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_) if textual => {
             let message =
                 format!("`{name}` wants text, and this is {}; `string()` makes it text", kind(value));
