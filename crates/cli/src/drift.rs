@@ -4,11 +4,10 @@ mod difference;
 mod listing;
 mod owner;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule_command::{CommandError, kubeconfig_help, namespace};
+use vestibule_command::{Connection, KubeconfigArguments, namespace};
 use vestibule_injector::{ClusterError, ClusterReader, RulesInForce, RulesStatus};
 use vestibule_rules::Mode;
 
@@ -44,8 +43,8 @@ pub(crate) struct Arguments {
     /// The pods of all namespaces, which is the default.
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: KubeconfigArguments,
     /// The namespace of the ConfigMaps with rules, if several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
@@ -63,12 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 impl Arguments {
     async fn report(&self) -> Result<Report, Failure> {
-        let cluster =
-            ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
-        let in_force = self.rules(&cluster).await?;
+        let connection = self.cluster.connect().await?;
+        let cluster = ClusterReader::new(connection.client().clone());
+        let in_force = self.rules(&connection, &cluster).await?;
         notes(&in_force);
         let namespace = self.namespace.as_deref();
-        let facts = cluster.namespaces(namespace).await.map_err(unreadable(&cluster))?;
+        let facts = cluster.namespaces(namespace).await.map_err(unreadable(&connection))?;
         if facts.is_none() {
             say(
                 "note: labels of namespaces cannot be read without the right to list Namespaces: what is not injected is uncertain",
@@ -76,7 +75,7 @@ impl Arguments {
         }
         let comparison = Comparison::new(&in_force, facts);
         let (mut report, mut pods) = (Report::default(), cluster.pods(namespace));
-        while let Some(page) = pods.next().await.map_err(unreadable(&cluster))? {
+        while let Some(page) = pods.next().await.map_err(unreadable(&connection))? {
             for pod in &page {
                 comparison.add(pod, &mut report)?;
             }
@@ -85,14 +84,14 @@ impl Arguments {
     }
 
     /// The rules in force. Pods may carry rules of a cluster that has no rules any more.
-    async fn rules(&self, cluster: &ClusterReader) -> Result<RulesInForce, Failure> {
+    async fn rules(&self, connection: &Connection, cluster: &ClusterReader) -> Result<RulesInForce, Failure> {
         match cluster.rules(self.injector_namespace.as_deref()).await {
             Ok(stored) => rules::in_force(&stored),
             Err(ClusterError::NoRules(_)) => {
                 say("note: the cluster has no rules, neither in Injections nor in ConfigMaps");
                 Ok(RulesInForce::none())
             }
-            Err(error) => Err(unreadable(cluster)(error)),
+            Err(error) => Err(unreadable(connection)(error)),
         }
     }
 }

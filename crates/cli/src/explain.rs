@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule_command::{CommandError, colour, kubeconfig_help, namespace};
+use vestibule_command::{CommandError, KubeconfigArguments, colour, namespace};
 use vestibule_injector::ClusterReader;
 use vestibule_rules::{RuleSet, Verb, reference};
 
@@ -66,8 +66,8 @@ pub(crate) struct Arguments {
     /// The namespace of the pod, or of objects that name none [default: default; with `pod/NAME` the kubeconfig context's]
     #[arg(long, short, value_name = "NS", value_parser = namespace)]
     namespace: Option<String>,
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: KubeconfigArguments,
     /// With `pod/NAME`: the namespace of the ConfigMaps with rules, if several namespaces have some.
     #[arg(long, value_name = "NS", value_parser = namespace)]
     injector_namespace: Option<String>,
@@ -132,9 +132,7 @@ impl Arguments {
         rules::refuse_stdin_twice(&[&self.files, &self.rules])?;
         let rules = match self.from_cluster {
             true => block_on(async {
-                let cluster = ClusterReader::connect(self.kubeconfig.as_deref()).await;
-                let cluster = cluster.map_err(CommandError::input)?;
-                rules::of_cluster(&cluster, self.injector_namespace.as_deref()).await
+                rules::of_cluster(&self.cluster.connect().await?, self.injector_namespace.as_deref()).await
             })?,
             false => rules::load(&self.rules)?,
         };
@@ -146,18 +144,19 @@ impl Arguments {
 
     fn pod(&self, name: &str) -> Result<Case, Failure> {
         block_on(async {
-            let cluster =
-                ClusterReader::connect(self.kubeconfig.as_deref()).await.map_err(CommandError::input)?;
-            let namespace = self.namespace.clone().unwrap_or_else(|| cluster.default_namespace().to_owned());
-            let pod = cluster.pod(&namespace, name).await.map_err(rules::unreadable(&cluster))?;
+            let connection = self.cluster.connect().await?;
+            let cluster = ClusterReader::new(connection.client().clone());
+            let namespace = self.namespace.as_deref().unwrap_or(connection.namespace()).to_owned();
+            let pod = cluster.pod(&namespace, name).await.map_err(rules::unreadable(&connection))?;
             let facts = match &self.namespace_labels {
                 Some(_) => Facts::new(self.namespace_labels.as_ref(), std::iter::empty()),
                 None => {
-                    Facts::everywhere(cluster.facts(&namespace).await.map_err(rules::unreadable(&cluster))?)
+                    let facts = cluster.facts(&namespace).await;
+                    Facts::everywhere(facts.map_err(rules::unreadable(&connection))?)
                 }
             };
             let rules = match self.rules.as_slice() {
-                [] => rules::of_cluster(&cluster, self.injector_namespace.as_deref()).await?,
+                [] => rules::of_cluster(&connection, self.injector_namespace.as_deref()).await?,
                 paths => rules::load(paths)?,
             };
             let objects = objects::parse("the cluster", &pod).map_err(Failure::Findings)?;

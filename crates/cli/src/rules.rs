@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vestibule_command::CommandError;
+use vestibule_command::{CommandError, Connection};
 use vestibule_injector::{ClusterError, ClusterReader, LoadError, RulesInForce, RulesStatus, StoredRules};
 use vestibule_rules::{Mode, RuleSet, syntax};
 
@@ -41,10 +41,11 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<RuleSet, Failure> {
 
 /// The rules in force in a cluster.
 pub(crate) async fn of_cluster(
-    cluster: &ClusterReader,
+    connection: &Connection,
     injector_namespace: Option<&str>,
 ) -> Result<RuleSet, Failure> {
-    Ok(in_force(&cluster.rules(injector_namespace).await.map_err(unreadable(cluster))?)?.rules)
+    let stored = ClusterReader::new(connection.client().clone()).rules(injector_namespace).await;
+    Ok(in_force(&stored.map_err(unreadable(connection))?)?.rules)
 }
 
 /// The rules in force. Errors in the newest texts are printed, with a note about what is in force instead.
@@ -74,13 +75,10 @@ fn status_note(in_force: &RulesInForce) -> Option<&'static str> {
 }
 
 /// The failure for objects of a cluster that cannot be read.
-pub(crate) fn unreadable(cluster: &ClusterReader) -> impl Fn(ClusterError) -> Failure {
+pub(crate) fn unreadable(connection: &Connection) -> impl Fn(ClusterError) -> Failure {
     |error| {
         Failure::Command(match error {
-            ClusterError::Unreachable(_) => CommandError::unreachable(format_args!(
-                "{error}; does `kubectl version` reach {}? --kubeconfig names another cluster",
-                cluster.address()
-            )),
+            ClusterError::Unreachable(_) => connection.advised(CommandError::unreachable(error)),
             ClusterError::TryAgain { .. } => CommandError::unreachable(error),
             other => CommandError::input(other),
         })

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::identity::ClusterConfigError;
+use vestibule::identity::{self, ClusterConfigError, cluster_config};
 use vestibule_command::{CommandError, ServeArguments, own_namespace, runtime};
-use vestibule_injector::{CONFIG_LABEL, Configuration, ConnectError, NAME, Namespaces, connect};
+use vestibule_injector::{CONFIG_LABEL, Configuration, NAME, Namespaces};
 
 use crate::lagging_pods::LaggingPods;
 use crate::rules::{Labels, unusable};
@@ -71,12 +71,13 @@ impl Arguments {
 
     async fn of_config_maps(&self) -> Result<(Configuration, Namespaces), Failure> {
         let kubeconfig = self.serve.kubeconfig();
-        let client = connect(kubeconfig).await.map_err(|error| {
+        let config = cluster_config(kubeconfig, None).await.map_err(|error| {
             CommandError::input(format_args!(
                 "where are the rules? name a file or folder with --rules PATH; ConfigMaps labelled \
                  {CONFIG_LABEL}=true are read from a cluster, and: {error}"
             ))
         })?;
+        let client = identity::client(config).map_err(CommandError::input)?;
         let namespace = match self.serve.namespace() {
             Some(namespace) => namespace.to_owned(),
             None => own_namespace(None, kubeconfig)?,
@@ -100,12 +101,13 @@ impl Arguments {
             return Ok(Namespaces::unknown());
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
-        match Namespaces::connect(kubeconfig).await {
+        match cluster_config(kubeconfig, None).await {
             // The error about missing facts is reported later, with the names of the rules.
-            Err(ConnectError::Config(ClusterConfigError::NoCluster { .. })) if !in_a_pod => {
-                Ok(Namespaces::unknown())
+            Err(ClusterConfigError::NoCluster { .. }) if !in_a_pod => Ok(Namespaces::unknown()),
+            config => {
+                let client = identity::client(config.map_err(CommandError::input)?);
+                Ok(Namespaces::watched(client.map_err(CommandError::input)?))
             }
-            connected => connected.map_err(CommandError::input),
         }
     }
 }

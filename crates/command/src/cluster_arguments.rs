@@ -1,7 +1,7 @@
 //! The flags that `serve` and `manifests` share: the cluster, the objects on it, the paths of the hooks.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use kube::Client;
@@ -57,7 +57,14 @@ impl ClusterArguments {
 
     /// The client for lookups of the app. A cluster that does not answer yet is no error.
     pub(super) async fn client(&self) -> Result<Client, CommandError> {
-        client(self.kubeconfig.as_deref()).await
+        let unusable = |error: &dyn fmt::Display| {
+            CommandError::input(format_args!(
+                "the webhook needs a cluster, and no client for one can be made: {error}"
+            ))
+        };
+        let config =
+            cluster_config(self.kubeconfig.as_deref(), None).await.map_err(|error| unusable(&error))?;
+        vestibule_identity::client(config).map_err(|error| unusable(&error))
     }
 
     /// `NS/NAME` or `NAME`, with `:PORT` or without.
@@ -143,17 +150,6 @@ impl ClusterArguments {
 /// A variable with an empty value counts as unset.
 fn namespace_or_nothing(text: &str) -> Result<String, String> {
     if text.is_empty() { Ok(String::new()) } else { namespace(text) }
-}
-
-/// A client of the cluster that [`cluster_config`] finds.
-pub(super) async fn client(kubeconfig: Option<&Path>) -> Result<Client, CommandError> {
-    let unusable = |error: &dyn fmt::Display| {
-        CommandError::input(format_args!(
-            "the webhook needs a cluster, and no client for one can be made: {error}"
-        ))
-    };
-    let config = cluster_config(kubeconfig, None).await.map_err(|error| unusable(&error))?;
-    vestibule_identity::client(config).map_err(|error| unusable(&error))
 }
 
 #[cfg(test)]

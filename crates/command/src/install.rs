@@ -18,13 +18,14 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::Value;
+use vestibule::tooling::refusal_message;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use self::api::{answered, apply, get, installed_elsewhere, is_taken, message, missing_label};
+use self::api::{answered, apply, get, installed_elsewhere, is_taken, missing_label};
 pub use self::remove::UninstallArguments;
 use self::wait::until_established;
-use super::connection::{Connection, KubeconfigArguments};
+use super::connection::KubeconfigArguments;
 use super::duration::duration;
 use super::{CommandError, image, namespace, say, title};
 
@@ -80,19 +81,33 @@ impl InstallArguments {
         refused: &Value,
         change: impl FnOnce(&mut Installation),
     ) -> Result<ExitCode, CommandError> {
-        let mut objects = self.objects(app, image, change)?;
+        let objects = self.objects(app, image, change)?;
         let connection = self.cluster.connect().await?;
-        let client = &connection.client;
-        check_version(&connection).await?;
-        self.check_earlier(client, app.name(), &objects).await?;
+        let installed = self.install(connection.client(), app.name(), objects, refused).await;
+        installed.map(|()| ExitCode::SUCCESS).map_err(|error| connection.advised(error))
+    }
+
+    async fn install(
+        &self,
+        client: &Client,
+        name: &str,
+        mut objects: Vec<Value>,
+        refused: &Value,
+    ) -> Result<(), CommandError> {
+        check_version(client).await?;
+        self.check_earlier(client, name, &objects).await?;
         self.keep_namespace_of_others(client, &mut objects).await?;
         self.check_by_dry_run(client, &objects).await?;
         if self.dry_run {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
         for object in &objects {
             if let Err(status) = apply(client, object, false).await? {
-                return Err(CommandError::running(format_args!("{}: {}", title(object), message(&status))));
+                return Err(CommandError::running(format_args!(
+                    "{}: {}",
+                    title(object),
+                    refusal_message(&status)
+                )));
             }
             if object["kind"] == "CustomResourceDefinition" {
                 until_established(client, object).await?;
@@ -100,11 +115,11 @@ impl InstallArguments {
             say(format_args!("applied  {}", title(object)));
         }
         if self.no_wait {
-            return Ok(ExitCode::SUCCESS);
+            return Ok(());
         }
-        self.wait_until_called(client, app.name(), refused).await?;
-        say(format_args!("the API server calls {} in namespace {}", app.name(), self.namespace));
-        Ok(ExitCode::SUCCESS)
+        self.wait_until_called(client, name, refused).await?;
+        say(format_args!("the API server calls {name} in namespace {}", self.namespace));
+        Ok(())
     }
 
     /// Every object in the order in which it is applied: namespace and definitions first, configurations last.
@@ -198,7 +213,7 @@ impl InstallArguments {
                 }
                 Ok(_) if self.dry_run => say(format_args!("taken    {}", title(object))),
                 Ok(_) => {}
-                Err(status) => refusals.push(format!("{}: {}", title(object), message(&status))),
+                Err(status) => refusals.push(format!("{}: {}", title(object), refusal_message(&status))),
             }
         }
         if is_new && self.dry_run {
@@ -213,11 +228,9 @@ impl InstallArguments {
     }
 }
 
-async fn check_version(connection: &Connection) -> Result<(), CommandError> {
-    let version = answered(connection.client.apiserver_version()).await;
+async fn check_version(client: &Client) -> Result<(), CommandError> {
     // Without the right to read the version, the later requests name the missing rights.
-    let advised = |error: CommandError| if error.code == 3 { connection.unreachable(error) } else { error };
-    let Ok(version) = version.map_err(advised)? else { return Ok(()) };
+    let Ok(version) = answered(client.apiserver_version()).await? else { return Ok(()) };
     // Some providers write `30+`.
     let minor = version.minor.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     match minor.parse::<u64>() {

@@ -84,6 +84,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use certs::CertsArguments;
+pub use connection::{Connection, KubeconfigArguments};
 pub use duration::duration;
 pub use install::{InstallArguments, UninstallArguments};
 pub use log_arguments::{finish_logs, init_logs};
@@ -94,8 +95,8 @@ pub use review::ReviewArguments;
 pub use runtime::runtime;
 pub use serve::ServeArguments;
 pub use shell_quote::shell_quoted;
-use value_parsers::image;
-pub use value_parsers::{kubeconfig_help, namespace};
+pub use value_parsers::namespace;
+use value_parsers::{image, kubeconfig_help};
 
 use terminal_escape::escape_lines;
 #[cfg(not(feature = "otel"))]

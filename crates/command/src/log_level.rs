@@ -12,8 +12,7 @@ use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
-use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
-use vestibule_identity::with_causes;
+use vestibule::tooling::RequestError;
 
 use super::connection::{Connection, ConnectionArguments};
 use super::duration::duration;
@@ -193,17 +192,12 @@ impl LevelConfigMap<'_> {
     }
 
     fn failed(&self, error: kube::Error) -> CommandError {
-        match error {
-            kube::Error::Api(status) if status.code == 401 => CommandError::input(UNAUTHORIZED),
-            kube::Error::Api(status) => CommandError::running(format_args!(
-                "the API server says: {}; `loglevel` gets, creates and patches ConfigMaps in {}",
-                status.message, self.connection.namespace
+        match RequestError::from(error) {
+            refused @ RequestError::Refused(_) => CommandError::running(format_args!(
+                "the API server says: {refused}; `loglevel` gets, creates and patches ConfigMaps in {}",
+                self.connection.namespace
             )),
-            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => CommandError::running(NOT_AN_API_SERVER),
-            other => {
-                let why = with_causes(&other);
-                self.connection.unreachable(format_args!("the cluster does not answer: {why}"))
-            }
+            other => self.connection.advised(other.into()),
         }
     }
 }

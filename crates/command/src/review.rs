@@ -12,7 +12,8 @@ use tokio::time::Instant;
 use vestibule_admission::{Decision, Request, Review};
 
 use self::report::Report;
-use super::{CommandError, cluster_arguments, colour, kubeconfig_help, print};
+use super::connection::KubeconfigArguments;
+use super::{CommandError, colour, print};
 use vestibule::App;
 use vestibule::tooling::{Environment, HookEntry, RegisteredHook};
 
@@ -25,8 +26,8 @@ pub struct ReviewArguments {
     /// The name of the hook. Needed if the review is for several.
     #[arg(long, value_name = "NAME")]
     hook: Option<String>,
-    #[arg(long, env = "VESTIBULE_KUBECONFIG", value_name = "FILE", help = kubeconfig_help())]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: KubeconfigArguments,
     /// The output.
     #[arg(long, short, value_enum, default_value = "text", value_name = "FORMAT")]
     output: Format,
@@ -92,7 +93,7 @@ impl ReviewArguments {
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let client = match app.looks_up() {
-            true => Some(cluster_arguments::client(self.kubeconfig.as_deref()).await?),
+            true => Some(self.cluster.connect().await?.client),
             false => None,
         };
         let environment = app.environment(client).map_err(CommandError::input)?;

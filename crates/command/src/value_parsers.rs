@@ -4,7 +4,7 @@ use vestibule::tooling::is_dns_label;
 use vestibule_identity::CLUSTER_ORDER;
 
 /// The help of every `--kubeconfig`.
-pub fn kubeconfig_help() -> String {
+pub(super) fn kubeconfig_help() -> String {
     format!("The kubeconfig of the cluster to connect to [default: {CLUSTER_ORDER}]")
 }
 

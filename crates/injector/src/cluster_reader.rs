@@ -5,13 +5,10 @@ mod pods;
 mod stored_rules;
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, GetParams, ListParams, Request};
 use kube::{Client, ResourceExt};
-use vestibule::identity::cluster_config;
 use vestibule_rules::NamespaceFacts;
 
 pub use self::error::ClusterError;
@@ -25,40 +22,17 @@ use crate::configuration::last_good::{LAST_GOOD, LastGood};
 use crate::configuration::objects::{self, Defined};
 use crate::configuration::rule_object::{Injection, InjectorSettings, NamespacedInjection};
 use crate::configuration::rule_source::RuleSource;
-use crate::namespaces::{ConnectError, facts};
-
-/// The longest time that a cluster may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
+use crate::namespaces::facts;
 
 /// Reads pods, namespaces and rules from a cluster. It watches nothing and writes nothing.
 pub struct ClusterReader {
     client: Client,
-    namespace: String,
-    address: String,
 }
 
 impl ClusterReader {
-    /// The cluster that [`cluster_config`] finds. No request is sent yet.
-    ///
-    /// # Errors
-    /// The kubeconfig cannot be used, or none is there.
-    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        let mut config = cluster_config(kubeconfig, None).await?;
-        config.connect_timeout = Some(TIMEOUT);
-        (config.read_timeout, config.reset_reader_on_write) = (Some(TIMEOUT), true);
-        let (namespace, address) = (config.default_namespace.clone(), config.cluster_url.to_string());
-        let client = Client::try_from(config).map_err(ConnectError::Client)?;
-        Ok(Self { client, namespace, address })
-    }
-
-    /// The URL of the API server.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// The namespace of the kubeconfig's context.
-    pub fn default_namespace(&self) -> &str {
-        &self.namespace
+    /// Reads with this client.
+    pub fn new(client: Client) -> Self {
+        Self { client }
     }
 
     /// A pod as the JSON of the API server, with the fields that no type of `k8s-openapi` has.
@@ -177,13 +151,9 @@ mod tests {
 
     use http::{Request, Response};
     use kube::client::Body;
-    use vestibule::tooling::NOT_AN_API_SERVER;
+    use vestibule::tooling::RequestError;
 
     use super::*;
-
-    fn answered_by(client: Client) -> ClusterReader {
-        ClusterReader { client, namespace: "a".to_owned(), address: String::new() }
-    }
 
     /// `drift` said that every pod has the rules in force, on a cluster whose injector reads no Injection.
     #[tokio::test]
@@ -198,7 +168,7 @@ mod tests {
                 };
                 Ok::<_, Infallible>(Response::new(Body::from(body.into_bytes())))
             });
-            answered_by(Client::new(answering, "a")).rules(None).await.err().unwrap()
+            ClusterReader::new(Client::new(answering, "a")).rules(None).await.err().unwrap()
         };
         let injections = r#"{"name": "injections", "singularName": "", "namespaced": false, "kind": "Injection", "verbs": []}"#;
         let error = rules(injections).await;
@@ -214,9 +184,12 @@ mod tests {
             let body = r#"{"metadata": {}, "items": [{"metadata": {"name": "a"}, "data": "hunter2"}]}"#;
             Ok::<_, Infallible>(Response::new(Body::from(body.as_bytes().to_vec())))
         });
-        let error = answered_by(Client::new(answering, "a")).rules(None).await.err().unwrap();
+        let error = ClusterReader::new(Client::new(answering, "a")).rules(None).await.err().unwrap();
         assert!(matches!(error, ClusterError::Refused { .. }), "{error}");
         let error = error.to_string();
-        assert!(error.contains(NOT_AN_API_SERVER) && !error.contains("hunter2"), "{error}");
+        assert!(
+            error.contains(&RequestError::NotAnApiServer.to_string()) && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 }

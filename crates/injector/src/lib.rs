@@ -61,7 +61,7 @@ pub use cluster_reader::{
 pub use configuration::finding::Finding;
 pub use configuration::snapshot::{Snapshot, SnapshotState};
 pub use configuration::{CONFIG_LABEL, Configuration};
-pub use namespaces::{ConnectError, Namespaces, connect};
+pub use namespaces::Namespaces;
 pub use observer::{DecisionContext, DecisionObserver};
 pub use rule_files::{LoadError, compile, config_map_data, load, load_all};
 pub use start_error::StartError;

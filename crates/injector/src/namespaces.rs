@@ -1,13 +1,11 @@
 //! Labels and annotations of namespaces.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Client;
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use vestibule::identity::{ClusterConfigError, cluster_config};
 use vestibule::tooling::is_dns_label;
 use vestibule::{LookupError, Watch, Watched};
 use vestibule_rules::NamespaceFacts;
@@ -31,27 +29,6 @@ pub(crate) struct WatchedNamespaces {
     pub(crate) namespaces: Watched<PartialObjectMeta<Namespace>>,
 }
 
-/// Why a client for a cluster cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// No configuration of a cluster was found, or it cannot be used.
-    #[error(transparent)]
-    Config(#[from] ClusterConfigError),
-    /// The client cannot be made of the configuration.
-    #[error("the cluster's configuration cannot be used: {0}")]
-    Client(#[source] kube::Error),
-}
-
-/// A client of the cluster that [`cluster_config`] finds. No request is sent yet.
-///
-/// # Errors
-/// The kubeconfig cannot be used, or none is there.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
-    let config = cluster_config(kubeconfig, None).await?;
-    vestibule::identity::client(config).map_err(ConnectError::Client)
-}
-
 /// The namespaces are still being read, or a namespace cannot be read; with the words for the answer.
 pub(crate) struct NotReady(pub(crate) String);
 
@@ -72,15 +49,6 @@ impl Namespaces {
     pub fn watched(client: Client) -> Self {
         let namespaces = Watched::start(&client, Watch::new());
         Self(NamespaceSource::Watched(WatchedNamespaces { client, namespaces }))
-    }
-
-    /// The namespaces of the cluster that [`cluster_config`] finds. A cluster that does not answer yet is no error: the
-    /// webhook is not ready until its namespaces have been read.
-    ///
-    /// # Errors
-    /// The kubeconfig cannot be used, or none is there.
-    pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        Ok(Self::watched(connect(kubeconfig).await?))
     }
 
     pub(crate) fn are_known(&self) -> bool {

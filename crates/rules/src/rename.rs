@@ -54,7 +54,7 @@ fn document_fixed(text: &str) -> String {
         (root.text("apiVersion"), root.text("kind"), root.get("spec"))
     {
         match kind {
-            "Injection" => rule(&mut edits, spec),
+            "Injection" | "NamespacedInjection" => rule(&mut edits, spec),
             "InjectorSettings" => spec.items("exemptions").iter().for_each(|one| exemption(&mut edits, one)),
             _ => {}
         }

@@ -76,6 +76,7 @@ mod handler;
 mod lookup;
 mod pipeline;
 mod registration;
+mod request_error;
 mod serve;
 mod telemetry;
 #[cfg(test)]

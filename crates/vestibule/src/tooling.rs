@@ -17,17 +17,9 @@ pub use crate::registration::HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
 pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
 pub use crate::registration::on::Declaration;
+pub use crate::request_error::{RequestError, refusal_message};
 pub use crate::serve::{SHORTEST_IDLE, registers};
 pub use crate::telemetry::certificates::CertificateCounters;
-
-/// The error of a command to which the API server answered 401, with the next step.
-pub const UNAUTHORIZED: &str = "the API server does not accept the credentials of the kubeconfig (401 Unauthorized): they have \
-     expired, or are those of another cluster; `kubectl auth whoami` tries them";
-
-/// The error of a command whose request was answered with something else than Kubernetes' JSON. It does not quote the answer, which may have
-/// parts of an object.
-pub const NOT_AN_API_SERVER: &str =
-    "the answer is not that of an API server; is another server or a proxy at this address?";
 
 impl App {
     /// Ports, names and numbers that the app's code sets for its installation. Flags override them.

@@ -21,8 +21,14 @@ const COMMANDS: &[&str] = &[
     "serve --rules rules.yaml --namespace-labels a=b --identity self --service shop/hook --registration-mode static --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0",
 ];
 
-const AT_A_TERMINAL: [&str; 5] =
-    ["drift", "certs show --service shop/hook", "loglevel -n shop", "install", "uninstall"];
+const AT_A_TERMINAL: [&str; 6] = [
+    "drift",
+    "explain pod/web",
+    "certs show --service shop/hook",
+    "loglevel -n shop",
+    "install",
+    "uninstall",
+];
 
 /// A server that records calls, and its kubeconfig at `path`.
 fn cluster(path: &Path, name: &'static str, called: &mpsc::Sender<&'static str>) {
@@ -82,7 +88,10 @@ fn a_cluster_that_refuses_the_connection_is_named_with_the_reason() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     folder.write("closed", kubeconfig(closed));
     for command in AT_A_TERMINAL {
-        folder.run(&format!("{command} --kubeconfig closed")).fails(3, "Connection refused");
+        let done = folder.run(&format!("{command} --kubeconfig closed"));
+        let advice =
+            format!("does `kubectl version` reach http://{closed}/? --kubeconfig and --context name");
+        done.fails(3, "Connection refused").tells(advice);
     }
 }
 
@@ -103,6 +112,17 @@ fn credentials_that_have_expired_are_named() {
     });
     for command in AT_A_TERMINAL {
         folder.run(&format!("{command} --kubeconfig expired")).fails(2, "they have expired");
+    }
+}
+
+/// `drift` and `explain` had no `--context`.
+#[test]
+fn every_command_at_a_terminal_takes_a_context() {
+    let folder = Folder::with(&[]);
+    folder.write("config", kubeconfig(SocketAddr::from(([127, 0, 0, 1], 9))));
+    for command in AT_A_TERMINAL {
+        let done = folder.run(&format!("{command} --kubeconfig config --context absent"));
+        done.fails(2, "`kubectl config get-contexts` lists those there are");
     }
 }
 

@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
-use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, inspect, with_causes};
+use vestibule::tooling::RequestError;
+use vestibule_identity::{NamespacedName, RegistrationKind, RegistrationName, inspect};
 use vestibule_pki::ring::{Lineage, Moment, Reading, Ring};
 use zeroize::Zeroizing;
 
@@ -119,20 +119,12 @@ fn secret_right(verb: &str, name: &NamespacedName) -> String {
 }
 
 fn failed(action: String, right: String) -> impl FnOnce(Error) -> ObjectError {
-    move |error| match error {
-        Error::Api(status) if status.is_forbidden() => {
+    move |error| match RequestError::from(error) {
+        RequestError::Refused(status) if status.is_forbidden() => {
             ObjectError::Forbidden(format!("may not {action}: grant `{right}` ({})", status.message))
         }
-        Error::Api(status) if status.code == 401 => {
-            ObjectError::Forbidden(format!("cannot {action}: {UNAUTHORIZED}"))
-        }
-        Error::Api(status) => ObjectError::Refused(format!("cannot {action}: {}", status.message)),
-        Error::SerdeError(_) | Error::FromUtf8(_) => {
-            ObjectError::Refused(format!("cannot {action}: {NOT_AN_API_SERVER}"))
-        }
-        other => ObjectError::Unreachable(format!(
-            "cannot {action}: the cluster cannot be reached: {}",
-            with_causes(&other)
-        )),
+        error @ RequestError::Unauthorized => ObjectError::Forbidden(format!("cannot {action}: {error}")),
+        error @ RequestError::Unreachable(_) => ObjectError::Unreachable(format!("cannot {action}: {error}")),
+        error => ObjectError::Refused(format!("cannot {action}: {error}")),
     }
 }

@@ -63,7 +63,7 @@ impl RingOnCluster {
     /// A missing object or right is bad input; a cluster that does not answer has an exit code of its own.
     pub(super) fn failed(&self, error: ObjectError) -> CommandError {
         match error {
-            ObjectError::Unreachable(_) => self.connection.unreachable(error),
+            ObjectError::Unreachable(_) => self.connection.advised(CommandError::unreachable(error)),
             ObjectError::NoRing(_) => CommandError::input(format_args!(
                 "{error}; is it another one (--secret, --namespace), or has no replica run yet?"
             )),

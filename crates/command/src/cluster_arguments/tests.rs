@@ -111,6 +111,6 @@ fn the_webhook_registers_itself_unless_told_otherwise() {
 #[tokio::test]
 async fn the_error_without_a_cluster_names_no_purpose() {
     // Lookups need a client, and so do background work and the keys of tokens.
-    let error = client(Some(Path::new("/nowhere/config"))).await.err().unwrap().to_string();
+    let error = arguments("serve --kubeconfig /nowhere/config").client().await.err().unwrap().to_string();
     assert!(error.starts_with("the webhook needs a cluster, and no client for one can be made: "), "{error}");
 }

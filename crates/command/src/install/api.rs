@@ -1,13 +1,13 @@
 //! Requests about objects of the kinds that manifests have.
 
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Status};
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
-use vestibule_identity::with_causes;
+use vestibule::tooling::RequestError;
 
 use crate::CommandError;
 
@@ -23,26 +23,10 @@ pub(super) type Answer<T> = Result<T, Box<Status>>;
 pub(super) async fn answered<T>(
     request: impl Future<Output = Result<T, Error>>,
 ) -> Result<Answer<T>, CommandError> {
-    match request.await {
+    match request.await.map_err(RequestError::from) {
         Ok(answer) => Ok(Ok(answer)),
-        Err(Error::Api(status)) if status.code == 401 => Err(CommandError::input(UNAUTHORIZED)),
-        Err(Error::Api(status)) if status.code != 0 => Ok(Err(status)),
-        // The answer is JSON without a status code, as some proxies send it, or an object of another shape.
-        Err(Error::Api(_) | Error::SerdeError(_) | Error::FromUtf8(_)) => {
-            Err(CommandError::running(NOT_AN_API_SERVER))
-        }
-        Err(error) => {
-            let why = with_causes(&error);
-            Err(CommandError::unreachable(format_args!("the API server does not answer: {why}")))
-        }
-    }
-}
-
-/// The API server's own words for a refusal.
-pub(super) fn message(status: &Status) -> String {
-    match status.message.as_str() {
-        "" => format!("status {}", status.code),
-        message => message.to_owned(),
+        Err(RequestError::Refused(status)) => Ok(Err(status)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -76,8 +60,8 @@ pub(super) fn resource(object: &Value) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
 }
 
-/// The other namespace than `own` with an installation, which the ClusterRoleBinding of `app` names. [`None`] if there is no binding, it
-/// is of another program, or it may not be read.
+/// The other namespace than `own` with an installation, by the ClusterRoleBinding of `app`, or by its webhook configuration if there is
+/// no binding. [`None`] if both are of another program, or may not be read.
 pub(super) async fn installed_elsewhere(
     client: &Client,
     app: &str,
@@ -85,9 +69,22 @@ pub(super) async fn installed_elsewhere(
 ) -> Result<Option<String>, CommandError> {
     let binding = answered(Api::<ClusterRoleBinding>::all(client.clone()).get(app)).await?.ok();
     let binding = binding.filter(|binding| label(&binding.metadata) == Some(app));
-    let subjects = binding.and_then(|binding| binding.subjects).unwrap_or_default();
-    let namespace = subjects.into_iter().next().and_then(|subject| subject.namespace);
+    let mut subjects = binding.and_then(|binding| binding.subjects).into_iter().flatten();
+    let bound = subjects.find_map(|subject| subject.namespace);
+    let namespace = match bound {
+        Some(namespace) => Some(namespace),
+        None => namespace_of_entries(client, app).await?,
+    };
     Ok(namespace.filter(|namespace| namespace != own))
+}
+
+/// The namespace of the Service that the entries of `app` name.
+async fn namespace_of_entries(client: &Client, app: &str) -> Result<Option<String>, CommandError> {
+    let configurations = Api::<ValidatingWebhookConfiguration>::all(client.clone());
+    let configuration = answered(configurations.get(app)).await?.ok();
+    let configuration = configuration.filter(|found| label(&found.metadata) == Some(app));
+    let mut entries = configuration.and_then(|found| found.webhooks).into_iter().flatten();
+    Ok(entries.find_map(|entry| entry.client_config.service).map(|service| service.namespace))
 }
 
 /// Whether the cluster has an object of another program under the name of the manifest `object`. An object without the label may have

@@ -8,10 +8,11 @@ use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use vestibule::tooling::refusal_message;
 use vestibule::{App, Target};
 use vestibule_manifests::Installation;
 
-use super::api::{Answer, answered, api, installed_elsewhere, is_foreign, message, missing_label};
+use super::api::{Answer, answered, api, installed_elsewhere, is_foreign, missing_label};
 use super::{NAMESPACE, PAUSE, title};
 use crate::connection::KubeconfigArguments;
 use crate::{CommandError, namespace, say};
@@ -66,19 +67,23 @@ impl UninstallArguments {
         objects.push(namespace);
         objects.retain(|object| self.all || !needs_all(object));
         objects.sort_by_key(order);
-        let client = self.cluster.connect().await?.client;
-        if let Some(other) = installed_elsewhere(&client, app.name(), &self.namespace).await? {
+        let connection = self.cluster.connect().await?;
+        let removed = self.remove(connection.client(), app.name(), objects).await;
+        removed.map(|()| ExitCode::SUCCESS).map_err(|error| connection.advised(error))
+    }
+
+    async fn remove(&self, client: &Client, name: &str, objects: Vec<Value>) -> Result<(), CommandError> {
+        if let Some(other) = installed_elsewhere(client, name, &self.namespace).await? {
             // Roles and configurations are objects of the cluster: without them the installation there would fail.
             return Err(CommandError::input(format_args!(
-                "{} is installed in namespace {other}, not in {}: `vestibule uninstall -n {other}` removes it",
-                app.name(),
+                "{name} is installed in namespace {other}, not in {}: `vestibule uninstall -n {other}` removes it",
                 self.namespace
             )));
         }
-        let found = self.deletable(&client, &objects).await?;
+        let found = self.deletable(client, &objects).await?;
         // The webhook configurations are first in the list. If one stays, so does the Deployment whose pods the API server calls.
         for object in found.iter().filter(|_| !self.dry_run) {
-            remove(&client, object).await?;
+            remove(client, object).await?;
         }
         match (found.len(), self.all) {
             (0, _) => say(format_args!("nothing is installed in namespace {}", self.namespace)),
@@ -88,7 +93,7 @@ impl UninstallArguments {
             )),
             _ => {}
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 
     /// The objects that exist, without those of other programs. The API server is asked about the deletion of each, so that nothing is
@@ -105,7 +110,7 @@ impl UninstallArguments {
             }
             match delete(client, object, true).await? {
                 Err(status) if is_missing_right(&status) => {
-                    refusals.push(format!("{}: {}", title(object), message(&status)));
+                    refusals.push(format!("{}: {}", title(object), refusal_message(&status)));
                 }
                 _ => {
                     if self.dry_run {
@@ -159,7 +164,7 @@ async fn remove(client: &Client, object: &Value) -> Result<(), CommandError> {
     if let Err(status) = delete(client, object, false).await?
         && status.code != 404
     {
-        let message = message(&status);
+        let message = refusal_message(&status);
         return Err(CommandError::running(format_args!(
             "not all was deleted, try again:\n  {what}: {message}"
         )));

@@ -1,7 +1,6 @@
 //! Why a cluster cannot be read.
 
-use vestibule::identity::with_causes;
-use vestibule::tooling::{NOT_AN_API_SERVER, UNAUTHORIZED};
+use vestibule::tooling::{RequestError, refusal_message};
 
 use crate::configuration::CONFIG_LABEL;
 
@@ -10,7 +9,7 @@ use crate::configuration::CONFIG_LABEL;
 #[non_exhaustive]
 pub enum ClusterError {
     /// No API server answers.
-    #[error("the cluster does not answer: {0}")]
+    #[error("the API server does not answer: {0}")]
     Unreachable(String),
     /// The API server has no answer for now: a page came too late, there were too many requests, or it failed.
     #[error("{what}: {message}; another attempt may succeed")]
@@ -40,20 +39,12 @@ pub enum ClusterError {
 
 /// The failure of the request for `what`.
 pub(super) fn failed(what: String, error: kube::Error) -> ClusterError {
-    match error {
-        kube::Error::Api(status) if matches!(status.code, 410 | 429 | 500..) => {
-            ClusterError::TryAgain { what, message: status.message }
+    match RequestError::from(error) {
+        RequestError::Refused(status) if matches!(status.code, 410 | 429 | 500..) => {
+            ClusterError::TryAgain { what, message: refusal_message(&status) }
         }
-        kube::Error::Api(status) if status.code == 401 => {
-            ClusterError::Refused { what, message: UNAUTHORIZED.to_owned() }
-        }
-        kube::Error::Api(status) if status.code != 0 => {
-            ClusterError::Refused { what, message: status.message }
-        }
-        kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
-            ClusterError::Refused { what, message: NOT_AN_API_SERVER.to_owned() }
-        }
-        other => ClusterError::Unreachable(with_causes(&other)),
+        RequestError::Unreachable(why) => ClusterError::Unreachable(why),
+        error => ClusterError::Refused { what, message: error.to_string() },
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use kube::Client;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, Semaphore};
 /// It answers lists after [`FakeCluster::open`]. The first list has the namespace `listed`, later ones have `late`; `fresh` is
 /// in no list and can be read.
 pub(crate) struct FakeCluster {
-    folder: TempDir,
+    client: Client,
     lists_open: Arc<Semaphore>,
     events: UnboundedSender<Value>,
     posted: Mutex<UnboundedReceiver<(String, Value)>>,
@@ -43,17 +43,13 @@ impl FakeCluster {
                 tokio::spawn(serve(stream, Arc::clone(&state)));
             }
         });
-        let folder = tempfile::tempdir().unwrap();
-        let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "fake",
-            "clusters": [{"name": "fake", "cluster": {"server": format!("http://{address}")}}],
-            "users": [{"name": "fake", "user": {}}],
-            "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}]});
-        std::fs::write(folder.path().join("config"), config.to_string()).unwrap();
-        Self { folder, lists_open, events, posted: Mutex::new(posted) }
+        let config = kube::Config::new(format!("http://{address}").parse().unwrap());
+        let client = vestibule::identity::client(config).unwrap();
+        Self { client, lists_open, events, posted: Mutex::new(posted) }
     }
 
-    pub(crate) fn kubeconfig(&self) -> std::path::PathBuf {
-        self.folder.path().join("config")
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     pub(crate) fn open(&self) {

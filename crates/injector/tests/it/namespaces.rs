@@ -1,10 +1,9 @@
 //! Labels of namespaces: from a flag, from a watch, and from the API server.
 
-use std::path::Path;
 use std::time::Duration;
 
 use vestibule_caller::Review;
-use vestibule_injector::{ConnectError, Namespaces};
+use vestibule_injector::Namespaces;
 
 use crate::fake_cluster::FakeCluster;
 use crate::fixture::{self, TestInjector, pod, rules};
@@ -32,8 +31,7 @@ async fn changed(injector: &TestInjector, namespace: &str) -> bool {
 async fn watched() -> (FakeCluster, TestInjector) {
     let cluster = FakeCluster::start().await;
     cluster.open();
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let injector = injector(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    let injector = injector(Namespaces::watched(cluster.client())).await;
     becomes(&injector, "listed", true).await;
     (cluster, injector)
 }
@@ -47,8 +45,7 @@ async fn labels_of_a_flag_hold_for_every_namespace() {
 #[tokio::test]
 async fn a_namespace_that_the_watch_has_not_reported_is_read_from_the_api_server() {
     let cluster = FakeCluster::start().await;
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let injector = injector(namespaces.unwrap_or_else(|error| panic!("{error}"))).await;
+    let injector = injector(Namespaces::watched(cluster.client())).await;
     let before = injector.readiness().await;
     assert!(before.starts_with("HTTP/1.1 503") && before.contains("namespaces"), "{before}");
     cluster.open();
@@ -104,11 +101,4 @@ async fn a_watch_that_ends_within_an_object_continues() {
         cluster.send("DELETED", "added", "blue");
         becomes(&injector, "added", false).await;
     }
-}
-
-#[tokio::test]
-async fn a_kubeconfig_that_cannot_be_used_is_named() {
-    let error = Namespaces::connect(Some(Path::new("absent/config"))).await.err().unwrap();
-    assert!(matches!(&error, ConnectError::Config(_)));
-    assert!(error.to_string().starts_with("the kubeconfig absent/config cannot be used"), "{error}");
 }

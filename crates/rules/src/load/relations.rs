@@ -137,9 +137,7 @@ impl Reader {
         if let Some(entries) = node.as_map() {
             self.check_object(node, name, is_complete);
             for entry in entries {
-                let is_projected = name == "sources" && entry.key == "secret";
-                let name = if is_projected { PROJECTED_SECRET } else { &entry.key };
-                self.check_within(&entry.value, name, is_complete);
+                self.check_within(&entry.value, object_name(name, &entry.key), is_complete);
             }
         }
     }
@@ -175,7 +173,7 @@ impl Reader {
                         self.warning(&REFUSED_FIELDS, written.at, message);
                     }
                 }
-                _ => self.check_optional(field, value),
+                _ => self.check_optional(object_name(name, field), value),
             }
         }
     }
@@ -201,6 +199,14 @@ impl Reader {
             }
             _ => {}
         }
+    }
+}
+
+/// The name of the object in `field` of an item of `list`, as the tables have it.
+fn object_name<'n>(list: &str, field: &'n str) -> &'n str {
+    match (list, field) {
+        ("sources", "secret") => PROJECTED_SECRET,
+        _ => field,
     }
 }
 

@@ -63,6 +63,7 @@ fn an_expression_that_may_leave_out_a_needed_field_gets_a_warning() {
             ),
             true,
         ),
+        (format!("volumes: [{{name: v, projected: {{sources: [{{secret: {{{none}}}}}]}}}}]"), true),
         (format!("onConflict: override\nvolumes: [{{name: v, configMap: {{{none}}}}}]"), false),
         (
             "volumes: [{name: v, configMap: {name: a, optional: {$cel: \"optional.of(true)\"}}}]".to_owned(),

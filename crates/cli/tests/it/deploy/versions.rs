@@ -90,7 +90,10 @@ fn install_goes_on_where_kubernetes_is_new_enough() {
 #[test]
 fn the_error_of_a_proxy_is_no_refusal_of_the_api_server() {
     let (done, _) = install("1", "36", r#"{"error": "no upstream"}"#);
-    done.fails(1, "the answer is not that of an API server; is another server or a proxy at this address?");
+    done.fails(
+        1,
+        "the answer is not that of an API server; is another server or a proxy at the cluster's address?",
+    );
 }
 
 #[tokio::test]

@@ -33,9 +33,7 @@ spec:
 pub(crate) async fn injector_on_cluster(text: &str) -> (TestInjector, FakeCluster) {
     let cluster = FakeCluster::start().await;
     cluster.open();
-    let namespaces = Namespaces::connect(Some(&cluster.kubeconfig())).await;
-    let namespaces = namespaces.unwrap_or_else(|error| panic!("{error}"));
-    let injector = injector(rules(text), namespaces).await;
+    let injector = injector(rules(text), Namespaces::watched(cluster.client())).await;
     while injector.readiness().await.contains("namespaces") {
         tokio::task::yield_now().await;
     }

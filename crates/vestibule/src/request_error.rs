@@ -1,0 +1,48 @@
+//! Why the API server did not do what a command asked for.
+
+use kube::core::Status;
+use vestibule_identity::with_causes;
+
+/// Why the API server did not do what a command asked for. The text quotes no answer of another server, which may have parts of an object.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// The API server refused the request.
+    #[error("{}", refusal_message(.0))]
+    Refused(Box<Status>),
+    /// The API server does not know the client: 401.
+    #[error(
+        "the API server does not accept the credentials (401 Unauthorized): they have expired, or are those of another \
+         cluster; `kubectl auth whoami` tries them"
+    )]
+    Unauthorized,
+    /// The answer is not Kubernetes' JSON, or an object of another shape.
+    #[error(
+        "the answer is not that of an API server; is another server or a proxy at the cluster's address?"
+    )]
+    NotAnApiServer,
+    /// There was no answer.
+    #[error("the API server does not answer: {0}")]
+    Unreachable(String),
+}
+
+impl From<kube::Error> for RequestError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) if status.code == 401 => Self::Unauthorized,
+            kube::Error::Api(status) if status.code != 0 => Self::Refused(status),
+            // Some proxies send JSON without a status code.
+            kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
+                Self::NotAnApiServer
+            }
+            other => Self::Unreachable(with_causes(&other)),
+        }
+    }
+}
+
+/// The API server's own words for a refusal.
+pub fn refusal_message(status: &Status) -> String {
+    match status.message.as_str() {
+        "" => format!("status {}", status.code),
+        message => message.to_owned(),
+    }
+}
