@@ -119,6 +119,10 @@ async fn install_waits_until_the_webhook_is_called_and_uninstall_leaves_nothing(
 
     let elsewhere = finish(&mut cluster.vestibule("install -n elsewhere"), "");
     elsewhere.fails(2, "injector is installed in namespace vestibule-system already");
+    // A second installation took over the configurations of the first.
+    cluster.run("kubectl delete clusterrolebinding injector").exits(0);
+    let elsewhere = finish(&mut cluster.vestibule("install -n elsewhere"), "");
+    elsewhere.fails(2, "injector is installed in namespace vestibule-system already");
     drop(server);
     drop(service);
 
