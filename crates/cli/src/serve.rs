@@ -77,7 +77,7 @@ impl Arguments {
                  {CONFIG_LABEL}=true are read from a cluster, and: {error}"
             ))
         })?;
-        let client = identity::client(config).map_err(CommandError::input)?;
+        let client = identity::client(config).map_err(|error| unusable_cluster(&error))?;
         let namespace = match self.serve.namespace() {
             Some(namespace) => namespace.to_owned(),
             None => own_namespace(None, kubeconfig)?,
@@ -106,8 +106,12 @@ impl Arguments {
             Err(ClusterConfigError::NoCluster { .. }) if !in_a_pod => Ok(Namespaces::unknown()),
             config => {
                 let client = identity::client(config.map_err(CommandError::input)?);
-                Ok(Namespaces::watched(client.map_err(CommandError::input)?))
+                Ok(Namespaces::watched(client.map_err(|error| unusable_cluster(&error))?))
             }
         }
     }
+}
+
+fn unusable_cluster(error: &dyn std::error::Error) -> CommandError {
+    CommandError::input(format_args!("the cluster's configuration cannot be used: {error}"))
 }

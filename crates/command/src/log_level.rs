@@ -77,7 +77,7 @@ impl LogLevelArguments {
             ));
         }
         let connection = self.connection.connect().await?;
-        let config_maps = Api::namespaced(connection.client.clone(), &connection.namespace);
+        let config_maps = Api::namespaced(connection.client().clone(), connection.namespace());
         let name = self.log_config_map.clone().unwrap_or_else(|| logs::config_map(app));
         let mut levels = LevelConfigMap { app, name, connection, config_maps, data: None };
         levels.read().await?;
@@ -88,7 +88,7 @@ impl LogLevelArguments {
                 levels.write(self.raised(Raised { level, until })).await?;
                 say(format_args!(
                     "{level} until {until}, when it falls back by itself; replicas in namespace {} follow at once",
-                    levels.connection.namespace
+                    levels.connection.namespace()
                 ));
                 if levels.data.is_none() {
                     say(format_args!("note: {} was not there and is new; {OTHER_NAMESPACE}", levels.title()));
@@ -160,7 +160,7 @@ impl LevelConfigMap<'_> {
     }
 
     fn title(&self) -> String {
-        format!("ConfigMap {}/{}", self.connection.namespace, self.name)
+        format!("ConfigMap {}/{}", self.connection.namespace(), self.name)
     }
 
     fn shown(&self, now: Timestamp) -> String {
@@ -195,7 +195,7 @@ impl LevelConfigMap<'_> {
         match RequestError::from(error) {
             refused @ RequestError::Refused(_) => CommandError::running(format_args!(
                 "the API server says: {refused}; `loglevel` gets, creates and patches ConfigMaps in {}",
-                self.connection.namespace
+                self.connection.namespace()
             )),
             other => self.connection.advised(other.into()),
         }

@@ -92,8 +92,9 @@ impl ReviewArguments {
     /// Waits until lookups are filled, as the readiness of a server does.
     async fn environment(&self, app: &App) -> Result<Environment, CommandError> {
         const PATIENCE: Duration = Duration::from_secs(10);
+        let needed = |error| CommandError::input(format_args!("the webhook looks objects up, and {error}"));
         let client = match app.looks_up() {
-            true => Some(self.cluster.connect().await?.client),
+            true => Some(self.cluster.connect().await.map_err(needed)?.client().clone()),
             false => None,
         };
         let environment = app.environment(client).map_err(CommandError::input)?;

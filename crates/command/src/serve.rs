@@ -24,8 +24,6 @@ use vestibule::{App, Bound, Options, ServeError, Target};
 
 /// The addresses and the certificate of the server.
 #[derive(Args, Clone, Debug)]
-// As in kube-apiserver, the last of two equal flags counts: `extraArgs` of the chart may repeat one that the chart sets.
-#[command(args_override_self = true)]
 pub struct ServeArguments {
     /// The HTTPS port, on every address [default: 10250]
     #[arg(long, env = "VESTIBULE_PORT", conflicts_with = "listen", value_parser = value_parser!(u16).range(1..))]
@@ -295,27 +293,14 @@ mod tests {
         assert!(tls_version("1.1").is_err());
     }
 
-    #[derive(clap::Parser)]
-    struct Command {
-        #[command(flatten)]
-        serve: ServeArguments,
-    }
-
-    fn given(flags: &str) -> ServeArguments {
-        let words = std::iter::once("serve").chain(flags.split_whitespace());
-        <Command as clap::Parser>::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).serve
-    }
-
-    /// `extraArgs` of the chart with a flag that the chart sets let pods crash in a loop.
-    #[test]
-    fn the_last_of_two_equal_flags_counts() {
-        let given = given("--port 8443 --dns a --port 9443 --dns b");
-        assert_eq!((given.port, given.dns), (Some(9443), vec!["a".to_owned(), "b".to_owned()]));
-    }
-
     /// Regression: probes were open on every address beside `--listen 127.0.0.1:8443`.
     #[test]
     fn probes_listen_on_the_address_of_the_hooks() {
+        #[derive(clap::Parser)]
+        struct Command {
+            #[command(flatten)]
+            serve: ServeArguments,
+        }
         let app = App::new("demo");
         for (flags, expected) in [
             ("", "[::]:9090"),
@@ -325,7 +310,9 @@ mod tests {
             ("--listen [::1]:8443", "[::1]:9090"),
             ("--listen 127.0.0.1:8443 --metrics-listen 0.0.0.0:1", "0.0.0.0:1"),
         ] {
-            assert_eq!(given(flags).metrics_listen(&app).unwrap().to_string(), expected, "{flags}");
+            let words = std::iter::once("serve").chain(flags.split_whitespace());
+            let given = <Command as clap::Parser>::parse_from(words).serve;
+            assert_eq!(given.metrics_listen(&app).unwrap().to_string(), expected, "{flags}");
         }
     }
 

@@ -39,7 +39,7 @@ impl RingArguments {
     /// Sends no request yet.
     pub(super) async fn connect(&self) -> Result<RingOnCluster, CommandError> {
         let connection = self.connection.connect().await?;
-        let namespace = &*connection.namespace;
+        let namespace = connection.namespace();
         let service = self.names.service.as_deref().map(|text| {
             // As with `serve`, a Service may come with its port.
             object_name(text.split_once(':').map_or(text, |(name, _)| name), Some(namespace))
@@ -57,7 +57,7 @@ impl RingArguments {
 
 impl RingOnCluster {
     pub(super) fn objects(&self) -> Objects {
-        Objects(self.connection.client.clone())
+        Objects(self.connection.client().clone())
     }
 
     /// A missing object or right is bad input; a cluster that does not answer has an exit code of its own.

@@ -60,8 +60,8 @@ pub(super) fn resource(object: &Value) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, text("kind")))
 }
 
-/// The other namespace than `own` with an installation, by the ClusterRoleBinding of `app`, or by its webhook configuration if there is
-/// no binding. [`None`] if both are of another program, or may not be read.
+/// The other namespace than `own` with an installation, by the ClusterRoleBinding of `app` or by its ValidatingWebhookConfiguration, which
+/// every installation has. [`None`] if they are of another program, or may not be read.
 pub(super) async fn installed_elsewhere(
     client: &Client,
     app: &str,
@@ -71,11 +71,8 @@ pub(super) async fn installed_elsewhere(
     let binding = binding.filter(|binding| label(&binding.metadata) == Some(app));
     let mut subjects = binding.and_then(|binding| binding.subjects).into_iter().flatten();
     let bound = subjects.find_map(|subject| subject.namespace);
-    let namespace = match bound {
-        Some(namespace) => Some(namespace),
-        None => namespace_of_entries(client, app).await?,
-    };
-    Ok(namespace.filter(|namespace| namespace != own))
+    let called = namespace_of_entries(client, app).await?;
+    Ok(bound.into_iter().chain(called).find(|namespace| namespace != own))
 }
 
 /// The namespace of the Service that the entries of `app` name.

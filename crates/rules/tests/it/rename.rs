@@ -85,7 +85,8 @@ fn json_and_several_documents_are_rewritten() {
     assert!(serde_json::from_str::<Value>(&found).is_ok() && load(&found).is_ok(), "{found}");
     let old = format!("{RULE}  optIn: pod\n  when: ['true']\n  pod: {{labels: {{a: b}}}}\n");
     let other = "# only a comment\n";
-    let text = format!("{other}---\n{old}---\n{old}---\nkind: ConfigMap\nwhen: [x]\n");
+    let namespaced = old.replace("kind: Injection", "kind: NamespacedInjection");
+    let text = format!("{other}---\n{old}---\n{namespaced}---\nkind: ConfigMap\nwhen: [x]\n");
     let found = fixed(&text);
     assert_eq!(found.matches("matchConditions").count(), 2, "{found}");
     assert!(found.starts_with(other) && found.ends_with("kind: ConfigMap\nwhen: [x]\n"));
