@@ -26,6 +26,7 @@ mod report;
 mod run;
 mod scenario;
 mod servers;
+mod training;
 
 use std::process::ExitCode;
 
@@ -62,13 +63,13 @@ async fn run(options: Options) -> anyhow::Result<()> {
     let mut programs = options.programs.clone();
     let own = std::env::current_exe()?;
     let own = own.parent().context("the folder of this program")?;
-    programs.extend([own.to_owned(), own.join("bench-peers")]);
+    programs.extend([own.join("bench-injector"), own.to_owned(), own.join("bench-peers")]);
     if options.instructions {
         let program =
             programs.iter().map(|folder| folder.join(instructions::PROGRAM)).find(|file| file.is_file());
         return instructions::run(&program.context("bench-paths was not built")?, options.write);
     }
-    let machine = machine();
+    let machine = machine(own.join("bench-injector").exists());
     let processors = Processors::choose()?;
     processors.move_to_client()?;
     if !processors.are_apart() {
@@ -76,6 +77,9 @@ async fn run(options: Options) -> anyhow::Result<()> {
     }
     let folder = tempfile::tempdir().context("no temporary folder")?;
     let running = Running::new(folder.path(), processors, programs)?;
+    if options.train {
+        return training::run(&running).await;
+    }
     let (json, write) = (options.json.clone(), options.write);
     let scenarios = match options.scenarios.as_slice() {
         [] if options.quick => QUICK.to_vec(),

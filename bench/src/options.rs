@@ -41,6 +41,9 @@ pub(crate) struct Options {
     /// Make the page and the picture of the documentation from the results that are there, without measuring
     #[arg(long, conflicts_with = "write")]
     pub(crate) page: bool,
+    /// Only call the `vestibule` of --bin-dir with recorded reviews: a build with counters writes its profile when it ends
+    #[arg(long, requires = "programs")]
+    pub(crate) train: bool,
     /// The file for the figures of every round
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use rustix::process::{Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The processors of servers and of the client. With one processor they share it.
@@ -98,6 +99,16 @@ impl Process {
 
     pub(crate) fn output(&self) -> String {
         String::from_utf8_lossy(&self.output.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Ends the process with SIGTERM, so that it does what it has to do at its end.
+    pub(crate) fn terminate(mut self) -> anyhow::Result<()> {
+        kill_process(rustix::process::Pid::from_child(&self.child), Signal::TERM)?;
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("after SIGTERM: {status}\n{}", self.output());
+        }
+        Ok(())
     }
 
     pub(crate) fn id(&self) -> u32 {

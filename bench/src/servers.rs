@@ -16,10 +16,11 @@ use bench::rules::{self, Rules};
 use crate::certificates::{Certificates, Key, NAME};
 use crate::connection::Target;
 use crate::process::{Process, Processors, free_address};
+use crate::training::in_repository;
 
 pub(crate) use catalogue::{
     FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, denying, floor, injector_of, mutating,
-    of_deployments, working,
+    of_deployments, training, working,
 };
 
 /// The longest time of a start.
@@ -45,6 +46,8 @@ pub(crate) enum Arguments {
     Webhook { level: &'static str, more: Vec<&'static str> },
     /// Flags of the injector: the log level and the rules.
     Injector { level: &'static str, rules: Rules },
+    /// Flags of the injector with the example rules.
+    Examples,
 }
 
 /// The source of a server's certificate.
@@ -154,6 +157,11 @@ impl Running {
                     .with_context(|| format!("cannot write {}", file.display()))?;
                 self.serve(&mut command, address, credentials, level);
                 command.arg("--rules").arg(file);
+            }
+            Arguments::Examples => {
+                self.serve(&mut command, address, credentials, "info");
+                command.arg("--rules").arg(in_repository("examples/rules"));
+                command.args(["--namespace-labels", "injection=enabled"]);
             }
         }
         Ok((command, address))

@@ -2,10 +2,13 @@
 
 mod peers;
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::cargo;
+use crate::image::{self, Source};
 use crate::metadata::Metadata;
+use crate::{cargo, files};
 
 /// Builds release programs, and the peers if there is Go, and runs the bench with these arguments. With `--bin-dir` only the bench and
 /// the floor are built; with `--page` and `--help` nothing is measured.
@@ -16,12 +19,25 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     if has("--instructions") {
         build("bench-servers")?;
     } else if !has("--bin-dir") && !has("--help") && !has("--page") {
-        // One command for each, so that no package gets the features of another: the injector is the one that is shipped.
-        build("vestibule-cli")?;
         build("bench-servers")?;
         peers::build(&target.join("release/bench-peers"))?;
+        build_injector(&target.join("release/bench-injector"))?;
     }
     cargo::run_with_all_descriptors(&target.join("release/bench"), arguments)
+}
+
+/// Builds the injector as it is shipped. A profile that is there is used, also one of an earlier commit: it takes longer to make than a
+/// quick measurement.
+fn build_injector(folder: &Path) -> anyhow::Result<()> {
+    let source = Source::here()?;
+    let profile = cargo::workspace().join(image::PROFILE);
+    if !profile.is_file() {
+        image::profile::make(&source, &profile)?;
+    }
+    let injector = image::release_here(&source, Some(&profile))?;
+    fs::create_dir_all(folder)?;
+    fs::copy(&injector, folder.join(files::name(&injector)))?;
+    Ok(())
 }
 
 fn build(package: &str) -> anyhow::Result<()> {

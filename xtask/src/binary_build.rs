@@ -11,24 +11,26 @@ use crate::metadata::Metadata;
 
 /// How the binary is built.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Build {
+pub(crate) enum Build<'p> {
     /// For tests of this checkout.
     Debug,
-    /// The binary that a release ships: on Linux that of the image, elsewhere a plain release build.
-    Release,
+    /// The binary that a release ships: on Linux that of the image, by this profile; elsewhere a plain release build.
+    Release(Option<&'p Path>),
 }
 
 /// The finished binary `given`, or a build of this checkout.
-pub(crate) fn find(given: Option<&Path>, build: Build) -> anyhow::Result<PathBuf> {
+pub(crate) fn find(given: Option<&Path>, build: Build<'_>) -> anyhow::Result<PathBuf> {
     if let Some(file) = given {
         return file.canonicalize().with_context(|| format!("there is no {}", file.display()));
     }
-    if build == Build::Release && cfg!(target_os = "linux") {
-        return image::release_here(&Source::here()?);
+    if let Build::Release(profile) = build
+        && cfg!(target_os = "linux")
+    {
+        return image::release_here(&Source::here()?, profile);
     }
     let (folder, flag): (_, &[_]) = match build {
         Build::Debug => ("debug", &[]),
-        Build::Release => ("release", &["--release"]),
+        Build::Release(_) => ("release", &["--release"]),
     };
     cargo::run(&[&["build", "--locked", "--package", PACKAGE], flag].concat())?;
     let folder = Metadata::of_workspace()?.target_directory.join(folder);

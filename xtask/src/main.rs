@@ -75,6 +75,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire(program)) => return fire::run(&program.options),
         Some(Task::Bench(program)) => return bench::run(&program.options),
         Some(Task::Image(arguments)) => image::run(arguments),
+        Some(Task::Profile { output }) => image::profile::make(&image::Source::here()?, output),
         Some(Task::Docs) => book::run(),
         Some(Task::Package(arguments)) => package::run(*arguments),
         Some(Task::Release(arguments)) => release::run(arguments),
@@ -152,6 +153,12 @@ enum Task {
     Bench(ProgramOptions),
     /// Make the container image, reproducibly and without Docker; `--try` runs it under runc, called by a real API server
     Image(image::Arguments),
+    /// Let a build with counters serve recorded reviews, and write the profile for `image --profile` and `release archive --profile`
+    Profile {
+        /// The file of the profile
+        #[arg(long, value_name = "FILE", default_value = image::PROFILE)]
+        output: PathBuf,
+    },
     /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
     Docs,
     /// Make the packages of all published crates, and check their manifests and contents

@@ -41,6 +41,9 @@ enum Step {
         /// A finished binary instead of a release build
         #[arg(long, value_name = "FILE")]
         binary: Option<PathBuf>,
+        /// A profile by `cargo xtask profile`, as for the image
+        #[arg(long, value_name = "FILE", conflicts_with = "binary")]
+        profile: Option<PathBuf>,
         /// The folder of the archive
         #[arg(long, value_name = "FOLDER", default_value = "target/dist")]
         output: PathBuf,
@@ -72,7 +75,9 @@ enum Step {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     match &arguments.step {
         Step::Check { tag } => check::run(tag.as_deref()),
-        Step::Archive { binary, output } => archive::run(binary.as_deref(), output),
+        Step::Archive { binary, profile, output } => {
+            archive::run(binary.as_deref(), profile.as_deref(), output)
+        }
         Step::Files { image, output } => files::run(image, output),
         Step::Publish { image, output, dry_run } => publish::run(image, output, *dry_run),
     }

@@ -14,7 +14,8 @@ const HEAD: &str = "# Performance
 `cargo xtask bench` makes this page, its picture and its figures. Every server is a process on one processor, and the client
 makes the calls from another; TLS 1.3 with a P-256 certificate and HTTP/1.1, as kube-apiserver calls. All servers get the same bytes and make
 the same change: a sidecar, its volume, an annotation. Their patches are applied and the objects compared before anything is measured; a
-server whose object differs is left out by name.
+server whose object differs is left out by name. A profile of calls arranges the injector of a release
+([why](../adr/0118-a-profile-arranges-the-release.md)), and no other program here.
 
 They run in alternating rounds. *CPU µs* is the processor time of the server for one call, with the kernel's part, as least / median /
 most of the rounds. The *floor* reads the body and answers a constant, with hyper and rustls: no webhook on these can be cheaper. *× floor*
@@ -51,7 +52,8 @@ fn machine(page: &mut String, results: &Results) {
     let of = |name: &str| results.machine.get(name).map_or("unknown", String::as_str);
     let _ = writeln!(
         page,
-        "The run below: `{}` on {}, commit {}; {} processors, {}; {}; {}; {}; load average before the run {}.\n",
+        "The run below: `{}` on {}, commit {}; {} processors, {}; {}; {}; {}; the injector is \
+         built {} profile; load average before the run {}.\n",
         of("command"),
         of("date"),
         of("commit"),
@@ -60,6 +62,7 @@ fn machine(page: &mut String, results: &Results) {
         of("kernel"),
         of("rustc"),
         of("go"),
+        results.machine.get("profile").map_or("without a", String::as_str),
         of("load"),
     );
 }

@@ -50,7 +50,7 @@ impl Results {
 }
 
 /// The facts that a reader needs to compare the figures with others.
-pub(crate) fn machine() -> BTreeMap<String, String> {
+pub(crate) fn machine(has_profile: bool) -> BTreeMap<String, String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -63,6 +63,7 @@ pub(crate) fn machine() -> BTreeMap<String, String> {
         ("kernel", output("uname", &["-sr"])),
         ("rustc", output("rustc", &["--version"])),
         ("go", output("go", &["version"])),
+        ("profile", if has_profile { "by a" } else { "without a" }.to_owned()),
         ("commit", output("git", &["rev-parse", "--short", "HEAD"])),
         ("date", output("date", &["+%Y-%m-%d"])),
         ("command", format!("cargo xtask bench {}", arguments.join(" ")).trim().to_owned()),

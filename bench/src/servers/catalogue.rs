@@ -101,6 +101,11 @@ pub(crate) fn injector_of(rules: Rules) -> Server {
     injector(INJECTOR_WARN, QUIET, rules.acting, rules.others)
 }
 
+/// The injector that writes a profile.
+pub(crate) fn training() -> Server {
+    server("training", backend("vestibule", Arguments::Examples), INJECT)
+}
+
 pub(crate) fn floor() -> Server {
     plain(FLOOR, "bench-floor", "/")
 }

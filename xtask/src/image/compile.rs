@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 
 use super::Architecture;
-use crate::{cargo, cross};
+use crate::{cargo, cross, files, tarball};
 
 /// The sources of a build.
 pub(crate) struct Source {
@@ -59,21 +59,38 @@ pub(crate) fn export_revision(source: &Path, revision: &str, folder: &Path) -> a
     Ok(fs::remove_file(&archive)?)
 }
 
-/// A release build of `vestibule` for this architecture. Returns its path.
-pub(super) fn release(source: &Source, arch: Architecture) -> anyhow::Result<PathBuf> {
+/// A release build of `vestibule` for this architecture, arranged by a profile if there is one. Returns its path.
+pub(super) fn release(
+    source: &Source,
+    arch: Architecture,
+    profile: Option<&Path>,
+) -> anyhow::Result<PathBuf> {
+    let Some(profile) = profile else { return build(source, arch, "target/image", None) };
+    // Cargo builds again when a flag changes, and does not see another content of the same file.
+    let copy = format!("target/profile/{}.profdata", tarball::sha256(&files::read_bytes(profile)?));
+    let copy = source.folder.join(copy);
+    files::write(&copy, files::read_bytes(profile)?)?;
+    build(source, arch, "target/image", Some(format!("-Cprofile-use={}", copy.display())))
+}
+
+/// A release build for this machine that writes counts into the folder `counts` when it ends. Returns its path.
+pub(super) fn with_counters(source: &Source, counts: &Path) -> anyhow::Result<PathBuf> {
+    let flag = format!("-Cprofile-generate={}", counts.display());
+    build(source, Architecture::here(), "target/profile", Some(flag))
+}
+
+fn build(source: &Source, arch: Architecture, target: &str, flag: Option<String>) -> anyhow::Result<PathBuf> {
     check_toolchain(arch)?;
-    let target = source.folder.join("target/image");
+    let target = source.folder.join(target);
     let home = cargo_home()?;
     // The folders of the checkout and of the crates would otherwise be in panic messages and assertions.
     let places = [(source.folder.as_path(), "/source"), (home.as_path(), "/cargo")];
-    let remapped = |flag: &str, separator: &str| {
-        let flags = places.map(|(from, to)| format!("{flag}={}={to}", from.display()));
-        flags.join(separator)
-    };
+    let remapped = |flag: &str| places.map(|(from, to)| format!("{flag}={}={to}", from.display()));
+    let flags: Vec<_> = remapped("--remap-path-prefix").into_iter().chain(flag).collect();
     let mut command = cargo::command(&["build", "--release", "--locked", "--package", "vestibule-cli"]);
     command.args(["--target", arch.target(), "--target-dir"]).arg(&target).current_dir(&source.folder);
-    command.env("CARGO_ENCODED_RUSTFLAGS", remapped("--remap-path-prefix", "\u{1f}"));
-    command.env("CFLAGS", remapped("-ffile-prefix-map", " "));
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    command.env("CFLAGS", remapped("-ffile-prefix-map").join(" "));
     command.env("SOURCE_DATE_EPOCH", source.epoch.to_string());
     command.env_remove("CARGO_TARGET_DIR");
     if !arch.is_native() {

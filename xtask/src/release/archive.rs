@@ -17,10 +17,10 @@ pub(super) const PLATFORMS: [(&str, &str); 5] =
     [("linux", "amd64"), ("linux", "arm64"), ("darwin", "amd64"), ("darwin", "arm64"), ("windows", "amd64")];
 
 /// Tries `binary` or a release build, and packs it.
-pub(super) fn run(binary: Option<&Path>, output: &Path) -> anyhow::Result<()> {
+pub(super) fn run(binary: Option<&Path>, profile: Option<&Path>, output: &Path) -> anyhow::Result<()> {
     let source = Source::here()?;
     let (system, architecture) = here()?;
-    let binary = binary_build::find(binary, Build::Release)?;
+    let binary = binary_build::find(binary, Build::Release(profile))?;
     // The file that is packed, so that no other build is tried in its place.
     smoke::run(Some(&binary))?;
     let version = check::version()?;
