@@ -161,7 +161,9 @@ impl Running {
             Arguments::Examples => {
                 self.serve(&mut command, address, credentials, "info");
                 command.arg("--rules").arg(in_repository("examples/rules"));
-                command.args(["--namespace-labels", "injection=enabled"]);
+                // With these labels most of the example rules act on the recorded pods.
+                command.arg("--namespace-labels");
+                command.arg("injection=enabled,sidecar-injector=enabled,vestibule.dev/inject=true");
             }
         }
         Ok((command, address))
