@@ -63,13 +63,13 @@ async fn run(options: Options) -> anyhow::Result<()> {
     let mut programs = options.programs.clone();
     let own = std::env::current_exe()?;
     let own = own.parent().context("the folder of this program")?;
-    programs.extend([own.join("bench-injector"), own.to_owned(), own.join("bench-peers")]);
+    let profiled = own.join("bench-injector");
+    programs.extend([profiled.clone(), own.to_owned(), own.join("bench-peers")]);
     if options.instructions {
         let program =
             programs.iter().map(|folder| folder.join(instructions::PROGRAM)).find(|file| file.is_file());
         return instructions::run(&program.context("bench-paths was not built")?, options.write);
     }
-    let machine = machine(own.join("bench-injector").exists());
     let processors = Processors::choose()?;
     processors.move_to_client()?;
     if !processors.are_apart() {
@@ -80,6 +80,8 @@ async fn run(options: Options) -> anyhow::Result<()> {
     if options.train {
         return training::run(&running).await;
     }
+    let injector = running.program(&servers::training().backend);
+    let machine = machine(injector.is_some_and(|program| program.parent() == Some(&profiled)));
     let (json, write) = (options.json.clone(), options.write);
     let scenarios = match options.scenarios.as_slice() {
         [] if options.quick => QUICK.to_vec(),

@@ -42,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "write")]
     pub(crate) page: bool,
     /// Only call the `vestibule` of --bin-dir with recorded reviews: a build with counters writes its profile when it ends
-    #[arg(long, requires = "programs")]
+    #[arg(long, requires = "programs", conflicts_with_all = ["page", "instructions", "write", "json", "scenarios", "baseline"])]
     pub(crate) train: bool,
     /// The file for the figures of every round
     #[arg(long, value_name = "FILE")]

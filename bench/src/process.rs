@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -57,6 +57,9 @@ pub(crate) struct Process {
 /// How much of the output is kept, in bytes.
 const KEPT: usize = 16 << 10;
 
+/// The longest time from SIGTERM to the end of a process.
+const LONGEST_DRAIN: Duration = Duration::from_secs(60);
+
 impl Process {
     /// Starts `command` on the processor of servers. Its output is read and dropped, as a container's is by the runtime.
     pub(crate) fn start(
@@ -104,11 +107,17 @@ impl Process {
     /// Ends the process with SIGTERM, so that it does what it has to do at its end.
     pub(crate) fn terminate(mut self) -> anyhow::Result<()> {
         kill_process(rustix::process::Pid::from_child(&self.child), Signal::TERM)?;
-        let status = self.child.wait()?;
-        if !status.success() {
-            bail!("after SIGTERM: {status}\n{}", self.output());
+        let end = Instant::now() + LONGEST_DRAIN;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > end {
+                bail!("SIGTERM did not end the process within {LONGEST_DRAIN:?}:\n{}", self.output());
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(())
+        match self.child.wait()?.success() {
+            true => Ok(()),
+            false => bail!("the process failed after SIGTERM:\n{}", self.output()),
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {

@@ -16,7 +16,6 @@ use bench::rules::{self, Rules};
 use crate::certificates::{Certificates, Key, NAME};
 use crate::connection::Target;
 use crate::process::{Process, Processors, free_address};
-use crate::training::in_repository;
 
 pub(crate) use catalogue::{
     FLOOR, INJECTOR, INJECTOR_WARN, PEERS, TYPED, allowing, denying, floor, injector_of, mutating,
@@ -163,7 +162,8 @@ impl Running {
                 command.arg("--rules").arg(in_repository("examples/rules"));
                 // With these labels most of the example rules act on the recorded pods.
                 command.arg("--namespace-labels");
-                command.arg("injection=enabled,sidecar-injector=enabled,vestibule.dev/inject=true");
+                command
+                    .arg("injection=enabled,mesh=enabled,sidecar-injector=enabled,vestibule.dev/inject=true");
             }
         }
         Ok((command, address))
@@ -197,6 +197,11 @@ impl Running {
         let target = if is_classic { self.classic_target(process) } else { self.target(process) };
         Ok(target?.connect().await?.key_exchange())
     }
+}
+
+/// A file or folder of this repository.
+pub(crate) fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 impl Backend {

@@ -3,13 +3,12 @@
 //! The calls are the recorded reviews of `tests/corpus`, and the rules are those of `examples/rules`. The bench measures neither.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use crate::certificates::Key;
 use crate::connection;
-use crate::servers::{Running, training};
+use crate::servers::{Running, in_repository, training};
 
 /// How often every review is sent. Each round has a connection of its own.
 const ROUNDS: usize = 200;
@@ -20,23 +19,24 @@ pub(crate) async fn run(running: &Running) -> anyhow::Result<()> {
     let requests = requests(server.path)?;
     let process = running.start(&server.backend, Key::P256).await?;
     let target = running.target(&process)?;
+    let mut patched = 0;
     for _ in 0..ROUNDS {
         let mut connection = target.connect().await?;
         for request in &requests {
             // Reviews of other kinds than the rules have are refused, and that is a path to count too.
-            if connection.call(request).await?.closes {
+            let answer = connection.call(request).await?;
+            patched += usize::from(String::from_utf8_lossy(&answer.body).contains("\"patchType\""));
+            if answer.closes {
                 connection = target.connect().await?;
             }
         }
     }
     process.terminate()?;
-    println!("{} reviews, each {ROUNDS} times", requests.len());
+    println!("{} reviews, each {ROUNDS} times; {patched} answers with a patch", requests.len());
+    if patched < ROUNDS {
+        bail!("the rules change too few of the reviews for a profile");
+    }
     Ok(())
-}
-
-/// A file or folder of this repository.
-pub(crate) fn in_repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
 }
 
 fn requests(path: &str) -> anyhow::Result<Vec<Vec<u8>>> {

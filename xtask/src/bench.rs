@@ -10,7 +10,7 @@ use crate::image::{self, Source};
 use crate::metadata::Metadata;
 use crate::{cargo, files};
 
-/// Builds release programs, and the peers if there is Go, and runs the bench with these arguments. With `--bin-dir` only the bench and
+/// Builds release programs, the injector with a profile, and the peers if there is Go, and runs the bench with these arguments. With `--bin-dir` only the bench and
 /// the floor are built; with `--page` and `--help` nothing is measured.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let target = Metadata::of_workspace()?.target_directory;
@@ -19,23 +19,27 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     if has("--instructions") {
         build("bench-servers")?;
     } else if !has("--bin-dir") && !has("--help") && !has("--page") {
+        build_injector(&target.join("release/bench-injector"), has("--write"))?;
         build("bench-servers")?;
         peers::build(&target.join("release/bench-peers"))?;
-        build_injector(&target.join("release/bench-injector"))?;
     }
     cargo::run_with_all_descriptors(&target.join("release/bench"), arguments)
 }
 
-/// Builds the injector as it is shipped. A profile that is there is used, also one of an earlier commit: it takes longer to make than a
-/// quick measurement.
-fn build_injector(folder: &Path) -> anyhow::Result<()> {
+/// Builds the injector as it is shipped, or without a profile where none can be made. Unless `renews`, a profile of an earlier commit is
+/// used: to make one takes longer than a quick measurement.
+fn build_injector(folder: &Path, renews: bool) -> anyhow::Result<()> {
     let source = Source::here()?;
     let profile = cargo::workspace().join(image::PROFILE);
-    if !profile.is_file() {
-        image::profile::make(&source, &profile)?;
+    fs::create_dir_all(folder)?;
+    if (renews || !profile.is_file())
+        && let Err(error) = image::profile::make(&source, &profile)
+    {
+        println!("the injector is built without a profile: {error:#}");
+        fs::remove_dir_all(folder)?;
+        return build("vestibule-cli");
     }
     let injector = image::release_here(&source, Some(&profile))?;
-    fs::create_dir_all(folder)?;
     fs::copy(&injector, folder.join(files::name(&injector)))?;
     Ok(())
 }

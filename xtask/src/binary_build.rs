@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::binary::PACKAGE;
 use crate::cargo;
@@ -23,10 +23,13 @@ pub(crate) fn find(given: Option<&Path>, build: Build<'_>) -> anyhow::Result<Pat
     if let Some(file) = given {
         return file.canonicalize().with_context(|| format!("there is no {}", file.display()));
     }
-    if let Build::Release(profile) = build
-        && cfg!(target_os = "linux")
-    {
-        return image::release_here(&Source::here()?, profile);
+    if let Build::Release(profile) = build {
+        if cfg!(target_os = "linux") {
+            return image::release_here(&Source::here()?, profile);
+        }
+        if profile.is_some() {
+            bail!("a release build uses a profile on Linux only");
+        }
     }
     let (folder, flag): (_, &[_]) = match build {
         Build::Debug => ("debug", &[]),

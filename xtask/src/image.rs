@@ -3,8 +3,9 @@
 //! The result is an OCI image layout, as a folder and as a tar that `docker load`, `kind load image-archive` and `ctr images
 //! import` read. The same sources, compiler, profile and Debian packages give the same bytes, in any folder and at any time.
 //!
-//! `compile` builds the binary, `profile` the profile by which it is arranged, `debian` finds the shared libraries and certificates, `sbom` lists the crates, `root` joins
-//! them to two layers, `layout` writes the image, `join` joins two architectures, `trial` runs it under crun or runc.
+//! `compile` builds the binary, `profile` makes the profile that rustc optimizes by, `debian` finds the shared libraries and
+//! certificates, `sbom` lists the crates, `root` joins them to two layers, `layout` writes the image, `join` joins two
+//! architectures, `trial` runs it under crun or runc.
 
 mod compile;
 mod debian;
@@ -47,7 +48,7 @@ pub(crate) struct Arguments {
     /// The image's tag [default: the version of the package]
     #[arg(long)]
     tag: Option<String>,
-    /// A profile by `cargo xtask profile`, for a third less processor time of calls
+    /// A profile by `cargo xtask profile` on a machine of this architecture
     #[arg(long, value_name = "FILE", conflicts_with = "binary")]
     profile: Option<PathBuf>,
     /// The architecture
@@ -63,7 +64,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check_reproducible: bool,
     /// Instead, join finished images of several architectures to one in `--output`: the folders that hold them
-    #[arg(long, value_name = "FOLDER", num_args = 2.., requires = "output", conflicts_with_all = ["binary", "check_reproducible", "trial"])]
+    #[arg(long, value_name = "FOLDER", num_args = 2.., requires = "output", conflicts_with_all = ["binary", "check_reproducible", "profile", "trial"])]
     join: Vec<PathBuf>,
     /// Then run the image under crun or runc: read-only, without rights, with 128 MiB, called by a real API server
     #[arg(long = "try")]

@@ -75,7 +75,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Some(Task::Fire(program)) => return fire::run(&program.options),
         Some(Task::Bench(program)) => return bench::run(&program.options),
         Some(Task::Image(arguments)) => image::run(arguments),
-        Some(Task::Profile { output }) => image::profile::make(&image::Source::here()?, output),
+        Some(Task::Profile { output }) => {
+            let usual = || cargo::workspace().join(image::PROFILE);
+            image::profile::make(&image::Source::here()?, &output.clone().unwrap_or_else(usual))
+        }
         Some(Task::Docs) => book::run(),
         Some(Task::Package(arguments)) => package::run(*arguments),
         Some(Task::Release(arguments)) => release::run(arguments),
@@ -155,9 +158,9 @@ enum Task {
     Image(image::Arguments),
     /// Let a build with counters serve recorded reviews, and write the profile for `image --profile` and `release archive --profile`
     Profile {
-        /// The file of the profile
-        #[arg(long, value_name = "FILE", default_value = image::PROFILE)]
-        output: PathBuf,
+        /// The file of the profile [default: target/vestibule.profdata]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Build the pages of docs/ as a book with search, by mdBook; installs it into the cache first
     Docs,

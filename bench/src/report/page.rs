@@ -14,8 +14,8 @@ const HEAD: &str = "# Performance
 `cargo xtask bench` makes this page, its picture and its figures. Every server is a process on one processor, and the client
 makes the calls from another; TLS 1.3 with a P-256 certificate and HTTP/1.1, as kube-apiserver calls. All servers get the same bytes and make
 the same change: a sidecar, its volume, an annotation. Their patches are applied and the objects compared before anything is measured; a
-server whose object differs is left out by name. A profile of calls arranges the injector of a release
-([why](../adr/0118-a-profile-arranges-the-release.md)), and no other program here.
+server whose object differs is left out by name. The injector of a release is built with a profile
+([why](../adr/0118-releases-use-a-profile.md)).
 
 They run in alternating rounds. *CPU µs* is the processor time of the server for one call, with the kernel's part, as least / median /
 most of the rounds. The *floor* reads the body and answers a constant, with hyper and rustls: no webhook on these can be cheaper. *× floor*

@@ -112,6 +112,9 @@ impl Arguments {
     }
 }
 
-fn unusable_cluster(error: &dyn std::error::Error) -> CommandError {
-    CommandError::input(format_args!("the cluster's configuration cannot be used: {error}"))
+fn unusable_cluster(error: &(dyn std::error::Error + 'static)) -> CommandError {
+    CommandError::input(format_args!(
+        "the cluster's configuration cannot be used: {}",
+        identity::with_causes(error)
+    ))
 }

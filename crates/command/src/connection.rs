@@ -89,8 +89,8 @@ impl KubeconfigArguments {
     }
 }
 
-/// A client that sends a read again, three times within some seconds, after 429, 503 and 504. The API server answers 429 while it
-/// begins to store objects of a new kind.
+/// A client that sends a read again, three times within some seconds, after 429, 503 and 504. The API server answers 429 to the reads of a
+/// kind while it begins to store its objects.
 fn client(config: Config) -> Result<Client, kube::Error> {
     // A retry needs a service that can be cloned. One command sends few requests at a time.
     let buffer = BufferLayer::new(16);

@@ -18,8 +18,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::Value;
-use vestibule::tooling::refusal_message;
 use vestibule::{App, Target};
+use vestibule_identity::refusal_message;
 use vestibule_manifests::Installation;
 
 use self::api::{answered, apply, get, installed_elsewhere, is_taken, missing_label};

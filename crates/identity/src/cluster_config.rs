@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::core::Status;
 use kube::runtime::watcher;
 use kube::{Client, Config};
 
@@ -200,10 +201,8 @@ pub fn short_watch() -> watcher::Config {
 /// only by the last one. Of a refusal it is the API server's message, without the fields that `kube` adds.
 #[must_use]
 pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(kube::Error::Api(status)) = error.downcast_ref()
-        && !status.message.is_empty()
-    {
-        return status.message.clone();
+    if let Some(kube::Error::Api(status)) = error.downcast_ref() {
+        return refusal_message(status);
     }
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| {
@@ -212,10 +211,25 @@ pub fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     })
 }
 
+/// The API server's own words for a refusal. The page of a proxy is not quoted, because kube gives the whole page as the message, and it may
+/// hold parts of an object.
+#[must_use]
+pub fn refusal_message(status: &Status) -> String {
+    match status.message.as_str() {
+        _ if status.reason == NOT_JSON => {
+            format!("status {}, and the answer is no JSON of Kubernetes", status.code)
+        }
+        "" => format!("status {}", status.code),
+        message => message.to_owned(),
+    }
+}
+
+/// The reason that kube gives if the body of an error is no JSON.
+const NOT_JSON: &str = "Failed to parse error data";
+
 #[cfg(test)]
 mod tests {
-    use kube::core::Status;
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::time::Instant;
 
@@ -308,6 +322,21 @@ mod tests {
     fn the_text_of_a_refusal_is_the_message_of_the_api_server() {
         let refusal = kube::Error::Api(Box::new(Status::failure("namespaces \"x\" not found", "NotFound")));
         assert_eq!(with_causes(&refusal), "namespaces \"x\" not found");
+    }
+
+    /// The page of a proxy was in errors and in the log.
+    #[tokio::test]
+    async fn the_text_of_another_server_is_not_quoted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let client = client(Config::new(url)).unwrap();
+        let asked = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
+        let (mut proxy, _) = listener.accept().await.unwrap();
+        assert_ne!(proxy.read(&mut [0; 1024]).await.unwrap(), 0);
+        let page = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 20\r\n\r\n<html>hunter2</html>";
+        proxy.write_all(page).await.unwrap();
+        let error = asked.await.unwrap().unwrap_err();
+        assert_eq!(with_causes(&error), "status 502, and the answer is no JSON of Kubernetes");
     }
 
     #[tokio::test]

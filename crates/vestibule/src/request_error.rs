@@ -1,13 +1,10 @@
 //! Why a request of a command to the API server failed.
 
 use kube::core::Status;
-use vestibule_identity::with_causes;
+use vestibule_identity::{refusal_message, with_causes};
 
-/// The reason that kube gives if the body of an error is no JSON; its message is that body.
-const NOT_JSON: &str = "Failed to parse error data";
-
-/// Why a request of a command to the API server failed. The text does not quote the answer of another server, because that answer may contain
-/// parts of an object.
+/// Why a request of a command to the API server failed. The text does not quote the answer of another server, which may contain parts
+/// of an object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -34,38 +31,12 @@ impl From<kube::Error> for RequestError {
     fn from(error: kube::Error) -> Self {
         match error {
             kube::Error::Api(status) if status.code == 401 => Self::Unauthorized,
-            kube::Error::Api(mut status) if status.code != 0 => {
-                if status.reason == NOT_JSON {
-                    status.message.clear();
-                }
-                Self::Refused(status)
-            }
+            kube::Error::Api(status) if status.code != 0 => Self::Refused(status),
             // Some proxies send JSON without a status code.
             kube::Error::Api(_) | kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self::NotAnApiServer
             }
             other => Self::Unreachable(with_causes(&other)),
         }
-    }
-}
-
-/// The API server's own words for a refusal.
-pub fn refusal_message(status: &Status) -> String {
-    match status.message.as_str() {
-        "" => format!("status {}", status.code),
-        message => message.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The page of a proxy was in the error.
-    #[test]
-    fn the_text_of_another_server_is_not_quoted() {
-        let page = Status::failure("<html>hunter2</html>", NOT_JSON).with_code(502);
-        let error = RequestError::from(kube::Error::Api(Box::new(page)));
-        assert_eq!(error.to_string(), "status 502");
     }
 }

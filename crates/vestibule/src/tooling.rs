@@ -17,7 +17,7 @@ pub use crate::registration::HookEntry;
 pub use crate::registration::entries::{Entries, EntriesError, Entry};
 pub use crate::registration::name::{is_dns_label, is_dns_subdomain};
 pub use crate::registration::on::Declaration;
-pub use crate::request_error::{RequestError, refusal_message};
+pub use crate::request_error::RequestError;
 pub use crate::serve::{SHORTEST_IDLE, registers};
 pub use crate::telemetry::certificates::CertificateCounters;
 

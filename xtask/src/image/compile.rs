@@ -1,4 +1,4 @@
-//! Builds the binary so that its bytes depend on the sources and the compiler alone.
+//! Builds the binary so that its bytes depend on the sources, the compiler and the profile alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub(crate) fn export_revision(source: &Path, revision: &str, folder: &Path) -> a
     Ok(fs::remove_file(&archive)?)
 }
 
-/// A release build of `vestibule` for this architecture, arranged by a profile if there is one. Returns its path.
+/// A release build of `vestibule` for this architecture, optimized by a profile if there is one. Returns its path.
 pub(super) fn release(
     source: &Source,
     arch: Architecture,
@@ -67,9 +67,11 @@ pub(super) fn release(
 ) -> anyhow::Result<PathBuf> {
     let Some(profile) = profile else { return build(source, arch, "target/image", None) };
     // Cargo builds again when a flag changes, and does not see another content of the same file.
-    let copy = format!("target/profile/{}.profdata", tarball::sha256(&files::read_bytes(profile)?));
-    let copy = source.folder.join(copy);
-    files::write(&copy, files::read_bytes(profile)?)?;
+    let counts = files::read_bytes(profile)?;
+    let folder = source.folder.join("target/profile");
+    fs::create_dir_all(&folder)?;
+    let copy = folder.join(format!("{}.profdata", tarball::sha256(&counts)));
+    files::write(&copy, counts)?;
     build(source, arch, "target/image", Some(format!("-Cprofile-use={}", copy.display())))
 }
 

@@ -1,4 +1,4 @@
-//! The profile of calls by which rustc arranges and inlines the code of a release build.
+//! Profile-guided optimization: the counts of calls by which rustc inlines and orders the functions of a release build.
 //!
 //! A build with counters serves recorded reviews and writes its counts. The symbols of the next build are the same, so its functions
 //! find their counts. Two profiles differ in some counts, and so do the binaries that are built with them.
@@ -24,13 +24,16 @@ pub(crate) fn make(source: &Source, output: &Path) -> anyhow::Result<()> {
     let mut training =
         cargo::command(&["run", "--quiet", "--locked", "--package", "bench", "--bin", "bench"]);
     training.args(["--", "--train", "--bin-dir"]).arg(folder).current_dir(&source.folder);
-    cargo::finish(&mut training)?;
+    cargo::finish(training.env_remove("LLVM_PROFILE_FILE"))?;
     if let Some(folder) = output.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Functions that were not called have no entry, and are built for size.
+    // Without `--sparse`, which leaves functions with no call out: with a count of 0 they are built for size and placed apart.
     let mut command = Command::new(merge);
-    command.args(["merge", "--sparse", "--output"]).arg(output).args(files::list(&counts)?);
+    command
+        .args(["merge", "--output"])
+        .arg(output)
+        .args(files::list(&counts).context("the build with counters wrote no counts")?);
     cargo::finish(&mut command)
 }
 

@@ -8,8 +8,8 @@ use kube::api::{DeleteParams, DynamicObject, ListParams};
 use kube::core::Status;
 use kube::{Api, Client};
 use serde_json::{Value, json};
-use vestibule::tooling::refusal_message;
 use vestibule::{App, Target};
+use vestibule_identity::refusal_message;
 use vestibule_manifests::Installation;
 
 use super::api::{Answer, answered, api, installed_elsewhere, is_foreign, missing_label};

@@ -1,6 +1,7 @@
 //! Why a cluster cannot be read.
 
-use vestibule::tooling::{RequestError, refusal_message};
+use vestibule::identity::refusal_message;
+use vestibule::tooling::RequestError;
 
 use crate::configuration::CONFIG_LABEL;
 

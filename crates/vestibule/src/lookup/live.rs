@@ -11,7 +11,7 @@ use kube::core::Status;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use vestibule_identity::with_causes;
+use vestibule_identity::{refusal_message, with_causes};
 
 use super::kind::Kind;
 use super::looked_up::LookedUp;
@@ -184,7 +184,7 @@ impl Failure {
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
         match error {
-            kube::Error::Api(status) => Self { code: Some(status.code), why: status.message },
+            kube::Error::Api(status) => Self { code: Some(status.code), why: refusal_message(&status) },
             // The texts of these two may quote the response.
             kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
                 Self { code: None, why: "cannot decode the answer: it is no JSON of Kubernetes".to_owned() }

@@ -18,7 +18,7 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_admission::{Denial, Handler, HandlerFuture, Hook, Request};
-use vestibule_identity::Identity;
+use vestibule_identity::{Identity, with_causes};
 
 use crate::registration::target::Target;
 
@@ -125,7 +125,7 @@ impl ReachCheck {
     async fn delete(&self, deletes: Deletes) -> Result<(), String> {
         let (configurations, name) = (self.configurations(), self.name());
         let found = answered(configurations.get_opt(&name)).await?;
-        let Some(found) = found.map_err(|error| text(&error))? else { return Ok(()) };
+        let Some(found) = found.map_err(|error| with_causes(&error))? else { return Ok(()) };
         let token = found.metadata.labels.as_ref().and_then(|labels| labels.get(LABEL));
         if token != Some(&self.token) {
             if deletes == Deletes::OwnOnly {
@@ -145,7 +145,7 @@ impl ReachCheck {
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
         match answered(configurations.delete(&name, &params)).await? {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            Err(error) => Err(text(&error)),
+            Err(error) => Err(with_causes(&error)),
             Ok(_) => Ok(()),
         }
     }
@@ -155,14 +155,16 @@ impl ReachCheck {
         self.may_exist.store(true, Ordering::Relaxed);
         let configuration = self.configuration(bundle);
         let made = answered(self.configurations().create(&PostParams::default(), &configuration)).await?;
-        made.map_err(|error| format!("ValidatingWebhookConfiguration {}: {}", self.name(), text(&error)))?;
+        made.map_err(|error| {
+            format!("ValidatingWebhookConfiguration {}: {}", self.name(), with_causes(&error))
+        })?;
         let end = Instant::now() + PROPAGATION;
         let object = ConfigMap { metadata: self.metadata(), ..ConfigMap::default() };
         let params = PostParams { dry_run: true, ..PostParams::default() };
         loop {
             match answered(self.objects().create(&params, &object)).await? {
                 Err(error) => {
-                    let text = text(&error);
+                    let text = with_causes(&error);
                     return if text.contains(&self.token) && text.contains("denied the request") {
                         Ok(())
                     } else {
@@ -231,13 +233,6 @@ struct Answer(String);
 impl Handler for Answer {
     fn handle<'a>(&'a self, _: &'a Request<'a>, _: std::time::Instant) -> HandlerFuture<'a> {
         Box::pin(async { Denial::new(self.0.clone()).into() })
-    }
-}
-
-fn text(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
     }
 }
 
