@@ -10,8 +10,8 @@ use crate::image::{self, Source};
 use crate::metadata::Metadata;
 use crate::{cargo, files};
 
-/// Builds release programs, the injector with a profile, and the peers if there is Go, and runs the bench with these arguments. With `--bin-dir` only the bench and
-/// the floor are built; with `--page` and `--help` nothing is measured.
+/// Builds release programs, the injector with a profile, and the peers if there is Go, and runs the bench with these arguments. With
+/// `--bin-dir` only the bench and the floor are built; with `--page` and `--help` nothing is measured.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
     let target = Metadata::of_workspace()?.target_directory;
     let has = |flag: &str| arguments.iter().any(|argument| argument.starts_with(flag));
