@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use vestibule::identity::{self, ClusterConfigError, cluster_config};
+use vestibule::identity::{ClusterConfigError, connect};
 use vestibule_command::{CommandError, ServeArguments, own_namespace, runtime};
 use vestibule_injector::{CONFIG_LABEL, Configuration, NAME, Namespaces};
 
@@ -71,13 +71,12 @@ impl Arguments {
 
     async fn of_config_maps(&self) -> Result<(Configuration, Namespaces), Failure> {
         let kubeconfig = self.serve.kubeconfig();
-        let config = cluster_config(kubeconfig, None).await.map_err(|error| {
+        let client = connect(kubeconfig).await.map_err(|error| {
             CommandError::input(format_args!(
                 "where are the rules? name a file or folder with --rules PATH; ConfigMaps labelled \
                  {CONFIG_LABEL}=true are read from a cluster, and: {error}"
             ))
         })?;
-        let client = identity::client(config).map_err(|error| unusable_cluster(&error))?;
         let namespace = match self.serve.namespace() {
             Some(namespace) => namespace.to_owned(),
             None => own_namespace(None, kubeconfig)?,
@@ -101,20 +100,10 @@ impl Arguments {
             return Ok(Namespaces::unknown());
         }
         let in_a_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
-        match cluster_config(kubeconfig, None).await {
+        match connect(kubeconfig).await {
             // The error about missing facts is reported later, with the names of the rules.
             Err(ClusterConfigError::NoCluster { .. }) if !in_a_pod => Ok(Namespaces::unknown()),
-            config => {
-                let client = identity::client(config.map_err(CommandError::input)?);
-                Ok(Namespaces::watched(client.map_err(|error| unusable_cluster(&error))?))
-            }
+            client => client.map(Namespaces::watched).map_err(CommandError::input),
         }
     }
-}
-
-fn unusable_cluster(error: &(dyn std::error::Error + 'static)) -> CommandError {
-    CommandError::input(format_args!(
-        "the cluster's configuration cannot be used: {}",
-        identity::with_causes(error)
-    ))
 }

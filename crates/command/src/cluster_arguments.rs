@@ -1,11 +1,10 @@
 //! The flags that `serve` and `manifests` share: the cluster, the objects on it, the paths of the hooks.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use clap::Args;
 use kube::Client;
-use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, cluster_config};
+use vestibule_identity::{NamespacedName, RegistrationName, Settings, Source, connect};
 
 use super::conflicts::{only_with_a_ring, refuse_given};
 use super::own_namespace::own_namespace;
@@ -57,14 +56,11 @@ impl ClusterArguments {
 
     /// The client for lookups of the app. A cluster that does not answer yet is no error.
     pub(super) async fn client(&self) -> Result<Client, CommandError> {
-        let unusable = |error: &dyn fmt::Display| {
+        connect(self.kubeconfig.as_deref()).await.map_err(|error| {
             CommandError::input(format_args!(
                 "the webhook needs a cluster, and no client for one can be made: {error}"
             ))
-        };
-        let config =
-            cluster_config(self.kubeconfig.as_deref(), None).await.map_err(|error| unusable(&error))?;
-        vestibule_identity::client(config).map_err(|error| unusable(&error))
+        })
     }
 
     /// `NS/NAME` or `NAME`, with `:PORT` or without.

@@ -9,8 +9,6 @@ use kube::core::Status;
 use kube::runtime::watcher;
 use kube::{Client, Config};
 
-use crate::IdentityError;
-
 /// How the cluster to connect to is found, in words for the help of a command.
 pub const CLUSTER_ORDER: &str = "KUBECONFIG, else the cluster around this pod, else ~/.kube/config";
 
@@ -77,6 +75,9 @@ pub enum ClusterConfigError {
         /// Why the process is in no pod.
         pod: String,
     },
+    /// The configuration was found, and no client can be made of it.
+    #[error("the cluster's configuration cannot be used: {}", with_causes(.0))]
+    Client(#[source] kube::Error),
 }
 
 /// The configuration of the cluster around this pod.
@@ -160,11 +161,12 @@ async fn of_files(
     Config::from_custom_kubeconfig(merged.map_err(unusable)?, &options).await.map_err(unusable)
 }
 
-/// The cluster of [`cluster_config`].
-pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Client, IdentityError> {
-    let config = cluster_config(kubeconfig, None).await;
-    let config = config.map_err(|error| IdentityError::Cluster(error.to_string()))?;
-    client(config).map_err(|error| IdentityError::Cluster(error.to_string()))
+/// A [`client`] of the cluster that [`cluster_config`] finds. No request is sent yet.
+///
+/// # Errors
+/// The configuration cannot be used, or none is there.
+pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ClusterConfigError> {
+    client(cluster_config(kubeconfig, None).await?).map_err(ClusterConfigError::Client)
 }
 
 /// Longer than the timeout of any watch.
@@ -230,7 +232,8 @@ const NOT_JSON: &str = "Failed to parse error data";
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::task::JoinHandle;
     use tokio::time::Instant;
 
     use super::*;
@@ -324,15 +327,21 @@ mod tests {
         assert_eq!(with_causes(&refusal), "namespaces \"x\" not found");
     }
 
-    /// The page of a proxy was in errors and in the log.
-    #[tokio::test]
-    async fn the_text_of_another_server_is_not_quoted() {
+    /// A request that waits for its answer, and the connection on which it came.
+    async fn asked() -> (JoinHandle<Result<(), kube::Error>>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         let client = client(Config::new(url)).unwrap();
         let asked = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
-        let (mut proxy, _) = listener.accept().await.unwrap();
-        assert_ne!(proxy.read(&mut [0; 1024]).await.unwrap(), 0);
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_ne!(stream.read(&mut [0; 1024]).await.unwrap(), 0);
+        (asked, stream)
+    }
+
+    /// The page of a proxy was in errors and in the log.
+    #[tokio::test]
+    async fn the_text_of_another_server_is_not_quoted() {
+        let (asked, mut proxy) = asked().await;
         let page = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 20\r\n\r\n<html>hunter2</html>";
         proxy.write_all(page).await.unwrap();
         let error = asked.await.unwrap().unwrap_err();
@@ -341,12 +350,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_that_never_begins_is_given_up() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-        let client = client(Config::new(url)).unwrap();
-        let asked = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
-        let (mut silent, _) = listener.accept().await.unwrap();
-        assert_ne!(silent.read(&mut [0; 1024]).await.unwrap(), 0);
+        let (asked, _silent) = asked().await;
         // From here on only the clock can bring anything.
         tokio::time::pause();
         let start = Instant::now();

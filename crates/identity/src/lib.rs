@@ -72,7 +72,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use cluster_config::{
-    CLUSTER_ORDER, ClusterConfigError, client, cluster_config, refusal_message, short_watch, with_causes,
+    CLUSTER_ORDER, ClusterConfigError, client, cluster_config, connect, refusal_message, short_watch,
+    with_causes,
 };
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};

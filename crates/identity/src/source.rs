@@ -6,9 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::{
-    Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, cluster_config,
-};
+use crate::{Identity, IdentityError, Local, Mounted, Off, SelfManaged, Settings, SourceError, connect};
 
 /// The source of the serving certificate, in text form `self`, `mounted:DIR`, `local:DIR` or `off`.
 ///
@@ -47,7 +45,8 @@ impl Source {
     ) -> Result<Arc<dyn Identity>, IdentityError> {
         match self {
             Self::SelfManaged => {
-                let client = cluster_config::connect(kubeconfig).await?;
+                let client = connect(kubeconfig).await;
+                let client = client.map_err(|error| IdentityError::Cluster(error.to_string()))?;
                 Ok(SelfManaged::start(client, settings.clone())?)
             }
             Self::Mounted(folder) => Ok(Mounted::start(folder, settings)?),
