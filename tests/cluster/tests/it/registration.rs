@@ -115,7 +115,9 @@ async fn match_conditions_evaluate_for_every_object() {
         let registration = webhook.registration(&rules(count, namespace.name(), true));
         webhook.register(&cluster, &registration, |_| {}).await;
         assert_called(&namespace, &web()).await;
-        for (keys, length) in [(450, 316), (5_000, 40), (80_000, 3)] {
+        // Of more than 500 keys, the condition reads only the number. The API server's own work for managed fields grows with its
+        // square: 6 s for 80,000 keys.
+        for (keys, length) in [(450, 316), (5_000, 40), (20_000, 3)] {
             for map in ["annotations", "labels"] {
                 let mut hostile = web();
                 set(&mut hostile, map, keys, length);

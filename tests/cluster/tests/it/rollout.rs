@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use vestibule::Operation::Create;
@@ -39,7 +39,7 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     webhook.register(&cluster, &webhook.registration(&stamps()), |_| {}).await;
     let namespace = cluster.namespace(&[]).await;
 
-    let (end, ended) = oneshot::channel();
+    let (end, ended) = watch::channel(false);
     let load = tokio::spawn(load(namespace, ended));
     webhook.decisions.wait_for(PER_SECOND).await;
     // A client that never sends a request and never disconnects.
@@ -50,7 +50,7 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     let _new = webhook.replica(stamps()).await;
     webhook.wait_for_replicas(2).await;
     webhook.decisions.wait_for(webhook.decisions.made().len() + PER_SECOND).await;
-    end.send(()).unwrap();
+    end.send(true).unwrap();
     let replies = load.await.unwrap();
 
     let failed: Vec<_> = replies.iter().filter(|reply| !is_stamped(reply)).map(|reply| &reply.text).collect();
@@ -60,21 +60,27 @@ async fn a_restart_of_one_of_two_replicas_loses_no_call() {
     assert_eq!(webhook.decisions.made().len(), replies.len(), "each call is answered once");
 }
 
-/// Creates objects at a fixed rate, independent of earlier answers, until `ended` is set. At most 20 at a time, fewer than the
-/// API server's idle connections (25), so that connections are reused.
-async fn load(namespace: Namespace, mut ended: oneshot::Receiver<()>) -> Vec<Reply> {
+/// Creates objects until `ended` is true: [`PER_SECOND`], or fewer on a machine that cannot answer as many, where a fixed rate
+/// would let calls pile up until the drain ends. At most 20 at a time, fewer than the API server's idle connections (25), so that
+/// connections are reused.
+async fn load(namespace: Namespace, ended: watch::Receiver<bool>) -> Vec<Reply> {
     const AT_A_TIME: usize = 20;
-    let mut ticks = interval(Duration::from_secs(1) * AT_A_TIME as u32 / PER_SECOND as u32);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-    let mut calls = JoinSet::new();
-    while ended.try_recv().is_err() {
-        ticks.tick().await;
-        for _ in 0..AT_A_TIME {
-            let (namespace, object) = (namespace.clone(), config_map(&format!("load-{}", calls.len())));
-            calls.spawn(async move { namespace.create_dry_run(&object).await });
-        }
+    let mut clients = JoinSet::new();
+    for client in 0..AT_A_TIME {
+        let (namespace, ended) = (namespace.clone(), ended.clone());
+        clients.spawn(async move {
+            let mut ticks = interval(Duration::from_secs(1) * AT_A_TIME as u32 / PER_SECOND as u32);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            let mut replies = Vec::new();
+            while !*ended.borrow() {
+                ticks.tick().await;
+                let object = config_map(&format!("load-{client}-{}", replies.len()));
+                replies.push(namespace.create_dry_run(&object).await);
+            }
+            replies
+        });
     }
-    calls.join_all().await
+    clients.join_all().await.into_iter().flatten().collect()
 }
 
 fn is_stamped(reply: &Reply) -> bool {
