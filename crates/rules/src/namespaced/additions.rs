@@ -20,8 +20,10 @@ pub(crate) fn additions(
     unchanged("", map(before), map(after), &["metadata", "spec"])?;
     comparison.metadata(&before["metadata"], &after["metadata"])?;
     let (before, after) = (&before["spec"], &after["spec"]);
-    let lists = ["containers", "imagePullSecrets", "initContainers", "volumes"];
-    unchanged("spec.", map(before), map(after), &lists)?;
+    let others = ["containers", "imagePullSecrets", "initContainers", "resources", "volumes"];
+    unchanged("spec.", map(before), map(after), &others)?;
+    // The merge removes requests of the pod that the API server derives again from its containers. No rule of a namespace writes one.
+    unchanged("spec.resources.", map(&before["resources"]), map(&after["resources"]), &["requests"])?;
     for list in CONTAINER_LISTS {
         comparison.containers(list, items(&before[list]), items(&after[list]))?;
     }

@@ -1,6 +1,9 @@
 //! A result that the API server would refuse is an error of the rule.
 
-use crate::kit::{decide, pod, rule, rules, word};
+use serde_json::json;
+use vestibule_rules::{Resource, Subject, Verb};
+
+use crate::kit::{decide, evaluate, pod, result, rule, rules, word};
 
 fn outcome(lines: &str, spec: &str) -> &'static str {
     word(&decide(&rules(&rule("r", lines)), &pod(spec)))
@@ -135,6 +138,8 @@ fn containers_stay_within_the_resources_of_the_pod() {
         // Without a request of the pod, the API server takes that of its containers.
         (&*native, r#"{"limits":{"cpu":"500m"}}"#, "error"),
         (&*native, r#"{"limits":{"cpu":"1","memory":"2Gi"}}"#, "applied"),
+        (&*native, r#"{"limits":{"cpu":"500m"},"requests":{"cpu":"450m"}}"#, "error"),
+        (&*native, r#"{"requests":{"cpu":"450m"}}"#, "error"),
         // Without a request, the limit counts.
         (&*native, r#"{"requests":{"memory":"512Mi"}}"#, "error"),
         (block, r#"{"limits":{"memory":"512Mi"}}"#, "error"),
@@ -149,4 +154,37 @@ fn containers_stay_within_the_resources_of_the_pod() {
     let of_pod = "pod: {spec: {resources: {limits: {memory: 1Gi}}}}";
     let spec = r#"{"containers":[{"name":"app","resources":{"limits":{"memory":"2Gi"}}}]}"#;
     assert_eq!(outcome(of_pod, spec), "error");
+}
+
+/// The API server writes the sum of the containers' requests into a pod with limits of its own, and the rule was left out because of it.
+#[test]
+fn a_derived_request_of_the_pod_is_removed_when_the_rule_raises_the_sum() {
+    let sidecar = "sidecars: [{name: s, image: s, resources: {requests: {cpu: 10m, memory: 1Gi}}}]";
+    let block = "containerPatches: [{select: {all: true}, resources: {requests: {memory: 1Gi}}}]";
+    let own = "pod: {spec: {resources: {requests: {cpu: 100m}}}}";
+    let object = |requests: &str| {
+        let limits = r#""limits":{"cpu":"1","memory":"2Gi"}"#;
+        let app = r#"{"name":"app","resources":{"requests":{"cpu":"100m"}}}"#;
+        pod(&format!(
+            r#"{{"resources":{{{limits},"requests":{{{requests}}}}},"containers":[{app},{{"name":"b"}}]}}"#
+        ))
+    };
+    for (lines, requests, expected) in [
+        (sidecar, r#""cpu":"0.1""#, json!({})),
+        (sidecar, r#""cpu":"0.1","memory":"2Gi""#, json!({"memory": "2Gi"})),
+        (sidecar, r#""cpu":"200m""#, json!({"cpu": "200m"})),
+        // The sum is the same.
+        (block, r#""cpu":"100m""#, json!({"cpu": "100m"})),
+    ] {
+        let result = result(&rules(&rule("r", lines)), &object(requests));
+        assert_eq!(result["spec"]["resources"]["requests"], expected, "{lines} {requests}");
+    }
+    let object = object(r#""cpu":"100m""#);
+    let both = rules(&rule("r", &format!("{own}\n{sidecar}")));
+    assert_eq!(word(&decide(&both, &object)), "error");
+    // In a template the request is of its author.
+    let deployment = format!(r#"{{"spec":{{"template":{object}}}}}"#);
+    let of_deployments = rules(&rule("r", &format!("targets: [deployments]\n{sidecar}")));
+    let subject = Subject::new(&deployment, Resource::Deployments, Verb::Create, "n");
+    assert_eq!(word(&evaluate(&of_deployments, &subject)), "error");
 }

@@ -148,3 +148,29 @@ spec:
         assert!(decisions[1..].iter().all(|decision| *decision == Decision::Allowed), "{name}");
     }
 }
+
+/// The API server writes requests of a pod that has limits of its own before it calls webhooks, from those of its containers.
+#[tokio::test]
+async fn a_derived_request_of_a_pod_grows_by_that_of_a_sidecar() {
+    const RULE: &str = "apiVersion: vestibule.dev/v1alpha1
+kind: Injection
+metadata: {name: sidecar}
+spec:
+  match: {objectSelector: {matchLabels: {app: web}}}
+  optIn: always
+  sidecars: [{name: sidecar, image: 'sidecar:1', resources: {requests: {cpu: 10m}}}]
+";
+    let Some(cluster) = Cluster::shared().await else { return };
+    let rules = compile([("sidecar.yaml", RULE)]).ok().unwrap();
+    let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
+    let mut object = pod("web", &[("app", "app:1")]);
+    object["metadata"]["labels"] = json!({ "app": "web" });
+    object["spec"]["resources"] = json!({ "limits": { "cpu": "1" } });
+    object["spec"]["containers"][0]["resources"] = json!({ "requests": { "cpu": "100m" } });
+
+    let created = cluster.namespace(&[]).await.create(&object).await.object();
+    let resources = json!({ "limits": { "cpu": "1" }, "requests": { "cpu": "110m" } });
+    assert_eq!(created["spec"]["resources"], resources);
+    let decisions = webhook.decisions.take();
+    assert!(matches!(decisions[..], [Decision::Mutated(_), Decision::Allowed]), "{decisions:?}");
+}

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use vestibule_patch::View;
+use vestibule_patch::{Pointer, View};
 
-use super::FieldCheck;
 use super::pod::{Container, Pod, items, names_of};
+use super::{FieldCheck, Objects, written};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
+use crate::merge::{Failure, Merge};
 use crate::quantity::rounded_nanos;
 use crate::subject::{is_native_sidecar, string_member};
 
@@ -19,6 +20,45 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec)),
     FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];
+
+impl Merge<'_, '_, '_, '_> {
+    /// Removes requests of the pod that are the sum of those of its containers, which the rule has raised. The API server derives an
+    /// absent request of a pod with limits from its containers before it calls webhooks, and again afterwards.
+    pub(in crate::merge) fn remove_derived_requests(&mut self) -> Result<(), Failure> {
+        let rule = self.rule;
+        let injected = rule.injected.iter().map(|one| &one.item);
+        let injected = injected.filter(|item| item.overlay.get("resources").is_some());
+        let blocks = rule.blocks.iter().flat_map(|block| written(block.parts.iter()));
+        let blocks = blocks.filter(|(field, _)| *field == "resources").map(|(_, clause)| clause);
+        let mut clauses = injected.map(|item| &item.clause).chain(blocks);
+        // In the template of a workload nothing is derived.
+        let clause = clauses.next().filter(|_| self.draft.layout.completes.is_none());
+        let Some(clause) = clause else { return Ok(()) };
+        self.raised_requests().into_iter().try_for_each(|request| self.remove(clause, request))
+    }
+
+    fn raised_requests(&self) -> Vec<Pointer> {
+        let Objects { changed: Some(changed), received: Some(received) } = self.objects() else {
+            return Vec::new();
+        };
+        if amounts_of_pod(&received, "limits").next().is_none() {
+            return Vec::new();
+        }
+        let requests = self.draft.layout.spec.child("resources").child("requests");
+        let is_written = |key: &str| {
+            self.rule.spec.iter().any(|part| {
+                let path = part.path.iter().chain([&part.item.key]);
+                path.zip(["resources", "requests", key]).all(|(written, name)| written == name)
+            })
+        };
+        let is_raised = |(key, amount): &(Cow<'_, str>, View<'_>)| {
+            let sum = requested(&received, key);
+            nanos(*amount) == Some(sum) && requested(&changed, key) > sum && !is_written(key)
+        };
+        let raised = amounts_of_pod(&changed, "requests").filter(is_raised);
+        raised.map(|(key, _)| requests.child(&key)).collect()
+    }
+}
 
 /// The error in the request and the limit of one resource of a container, or of the pod.
 fn over_limit(object: View<'_>) -> Option<String> {
@@ -66,13 +106,7 @@ const MOST_KEYS: usize = 16;
 /// The API server refuses a pod whose containers request more, or one of whose regular containers has a higher limit. An injected
 /// container counts too.
 fn excess(pod: &Pod<'_>) -> Option<String> {
-    let resources = present(pod.spec, "resources")?;
-    let keys = |group: &str| {
-        let entries = present(resources, group).map(View::entries).unwrap_or_default();
-        let is_of_pod = |key: &str| ["cpu", "memory"].contains(&key) || is_huge_pages(key);
-        entries.into_iter().filter(move |(key, _)| is_of_pod(key)).take(MOST_KEYS)
-    };
-    for (key, limit) in keys("limits") {
+    for (key, limit) in amounts_of_pod(pod, "limits") {
         let limit = nanos(limit)?;
         let is_higher = |container: &View<'_>| amount(*container, "limits", &key) > Some(limit);
         if let Some(container) = items(pod.spec, "containers").find(is_higher) {
@@ -82,13 +116,24 @@ fn excess(pod: &Pod<'_>) -> Option<String> {
         }
     }
     // Without a request of the pod, the API server takes that of its containers, which the limit of the pod bounds.
-    for (key, amount) in keys("requests").chain(keys("limits")) {
+    for (key, amount) in amounts_of_pod(pod, "requests").chain(amounts_of_pod(pod, "limits")) {
         if requested(pod, &key) > nanos(amount)? {
             let key = printable_short(&key);
             return Some(format!("the containers would request more `{key}` than the pod"));
         }
     }
     None
+}
+
+/// The requests or the limits of the pod itself.
+fn amounts_of_pod<'d>(
+    pod: &Pod<'d>,
+    group: &str,
+) -> impl Iterator<Item = (Cow<'d, str>, View<'d>)> + use<'d> {
+    let amounts = present(pod.spec, "resources").and_then(|resources| present(resources, group));
+    let is_of_pod = |key: &str| ["cpu", "memory"].contains(&key) || is_huge_pages(key);
+    let entries = amounts.map(View::entries).unwrap_or_default().into_iter();
+    entries.filter(move |(key, _)| is_of_pod(key)).take(MOST_KEYS)
 }
 
 /// The request of all containers together: the highest sum of those that run at a time.

@@ -197,6 +197,17 @@ fn a_volume_of_the_pod_is_mounted_only_if_its_kind_is_allowed() {
     }
 }
 
+/// The API server derives the request of the pod again.
+#[test]
+fn a_sidecar_may_raise_a_derived_request_of_the_pod() {
+    let spec = "{sidecars: [{name: s, image: 's:1', resources: {requests: {cpu: 10m}}}]}";
+    let pod = pod(
+        r#"{"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1m"}},"containers":[{"name":"app","resources":{"requests":{"cpu":"1m"}}}]}"#,
+    );
+    let result = made(&rules(&(settings("sidecars") + &own("team", spec))), &pod);
+    assert_eq!(result["spec"]["resources"], json!({"limits": {"cpu": "1"}, "requests": {}}));
+}
+
 #[test]
 fn allowed_parts_are_added_as_by_any_rule() {
     let spec = "{securityProfile: restricted, pod: {labels: {team: blue, app.kubernetes.io/part-of: shop}, annotations: {example.com/a: b}}, \
