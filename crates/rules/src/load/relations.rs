@@ -62,9 +62,9 @@ const ANYWHERE: &[Row] = &[
     (PROFILES, Some(("type", LOCAL)), Needs(&[("localhostProfile", ANY)])),
     (PROFILES, Some(("localhostProfile", ANY)), Needs(&[("type", LOCAL)])),
     (&["readinessProbe"], None, Excludes(("terminationGracePeriodSeconds", ANY))),
+    (&["tolerations"], None, Needs(&[("key", ANY), ("operator", &["Exists"])])),
     (&["tolerations"], Some(("operator", &["Exists"])), Excludes(("value", ANY))),
     (&["tolerations"], Some(("tolerationSeconds", ANY)), Needs(&[("effect", &["NoExecute"])])),
-    (&["tolerations"], Some(("value", ANY)), Needs(&[("key", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("topologyKey", ANY)])),
     (&["topologySpreadConstraints"], None, Needs(&[("whenUnsatisfiable", ANY)])),
     (

@@ -92,7 +92,8 @@ const OF_PODS: &[Row] = &[
         "tolerations: [{key: a, operator: Exists, value: b}]",
         "`operator: Exists` and `value` exclude each other",
     ),
-    ("tolerations: [{value: b}]", "`value` needs `key`"),
+    ("tolerations: [{value: b}]", "`tolerations` needs `key` or `operator: Exists`"),
+    ("tolerations: [{effect: NoSchedule}]", "`tolerations` needs `key` or `operator: Exists`"),
     (
         "tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 3}]",
         "`tolerationSeconds` needs `effect: NoExecute`",
