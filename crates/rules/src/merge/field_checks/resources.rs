@@ -15,9 +15,10 @@ use crate::subject::{is_native_sidecar, string_member};
 
 pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &["resources"], |_, container| over_limit(container.view)),
-    FieldCheck::of_container(&[], &["resources"], huge_pages),
+    FieldCheck::of_container(&[], &["resources"], |_, container| huge_pages(container.view)),
     FieldCheck::of_container(&[], &["resources"], claims),
     FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec)),
+    FieldCheck::of_pod(&["resources"], huge_pages_of_pod),
     FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];
 
@@ -83,13 +84,21 @@ fn over_limit(object: View<'_>) -> Option<String> {
     })
 }
 
-fn huge_pages(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
-    let resources = present(container.view, "resources")?;
+fn huge_pages_of_pod(pod: &Pod<'_>) -> Option<String> {
+    // The API server gives a pod of its own, but no template, the requests of its containers.
+    let is_derived = |key| pod.containers().any(|container| request(container.view, key).is_some());
+    let has_derived = pod.completes.is_none() && (is_derived("cpu") || is_derived("memory"));
+    huge_pages(pod.spec).filter(|_| !has_derived)
+}
+
+/// The error in the huge pages of a container, or of the pod.
+fn huge_pages(object: View<'_>) -> Option<String> {
+    let resources = present(object, "resources")?;
     let groups = ["limits", "requests"].into_iter().filter_map(|group| present(resources, group));
     let names: Vec<Cow<'_, str>> = groups.flat_map(View::entries).map(|(name, _)| name).collect();
     let has_other = names.iter().any(|name| ["cpu", "memory"].contains(&&**name));
     (!has_other && names.iter().any(|name| is_huge_pages(name)))
-        .then(|| "a container with huge pages needs `cpu` or `memory` as well".to_owned())
+        .then(|| "huge pages need `cpu` or `memory` as well".to_owned())
 }
 
 fn claims(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
@@ -138,11 +147,7 @@ fn amounts_of_pod<'d>(
 
 /// The request of all containers together: the highest sum of those that run at a time.
 fn requested(pod: &Pod<'_>, key: &str) -> i128 {
-    let request = |container: View<'_>| {
-        let written = amount(container, "requests", key);
-        // The API server takes the limit of a container for its request, if it has none.
-        written.or_else(|| amount(container, "limits", key)).unwrap_or_default()
-    };
+    let request = |container| request(container, key).unwrap_or_default();
     let (mut lasting, mut highest) = (0_i128, 0);
     for container in items(pod.spec, "initContainers") {
         let own = request(container);
@@ -152,6 +157,11 @@ fn requested(pod: &Pod<'_>, key: &str) -> i128 {
         }
     }
     highest.max(items(pod.spec, "containers").map(request).fold(lasting, i128::saturating_add))
+}
+
+/// The request of a container. The API server takes its limit if it has none.
+fn request(container: View<'_>, key: &str) -> Option<i128> {
+    amount(container, "requests", key).or_else(|| amount(container, "limits", key))
 }
 
 fn amount(container: View<'_>, group: &str, key: &str) -> Option<i128> {

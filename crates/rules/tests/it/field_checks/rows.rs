@@ -11,6 +11,7 @@ const OF_PODS: &[Row] = &[
         "",
         "more `cpu` would be requested than its limit allows",
     ),
+    ("pod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi}}}}", "", "", "huge pages need `cpu` or `memory`"),
     (
         "pod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [app]}]}}",
         "",
@@ -291,6 +292,8 @@ pub(crate) const ALIKE: &[(&str, &str, &str)] = &[
         "",
     ),
     ("pod: {spec: {resources: {limits: {cpu: 2}}}}", "", r#""resources":{"requests":{"cpu":"2"}}"#),
+    ("pod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi}}}}", "", r#""resources":{"limits":{"cpu":"2"}}"#),
+    ("pod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi, memory: 1Gi}}}}", "", ""),
     ("pod: {spec: {hostUsers: false}}", r#""os":{"name":"linux"}"#, ""),
     ("pod: {spec: {securityContext: {runAsUser: 7}}}", r#""os":{"name":"linux"}"#, ""),
     (
