@@ -1,5 +1,6 @@
 //! Applies `remove`, the only part of a rule that removes something from the object.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use vestibule_patch::{List, Pointer, Schema, View};
@@ -11,8 +12,18 @@ use crate::key;
 use crate::rule::Removal;
 use crate::subject::string_member;
 
-/// Up to this number of volumes, the text of mounts is searched for their names before it is parsed.
+/// Up to this number of volumes, the text of mounts and variables is searched for their names before it is parsed.
 const FEW: usize = 8;
+
+/// Returns the name of the volume that an item uses.
+type VolumeName = for<'d> fn(View<'d>) -> Option<Cow<'d, str>>;
+
+/// The lists of a container whose items use volumes.
+const USES: [(&str, VolumeName); 3] = [
+    ("env", |variable| string_member(present(present(variable, "valueFrom")?, "fileKeyRef")?, "volumeName")),
+    ("volumeDevices", |device| string_member(device, "name")),
+    ("volumeMounts", |mount| string_member(mount, "name")),
+];
 
 impl<'r> Merge<'_, 'r, '_, '_> {
     pub(super) fn removals(&mut self) -> Result<(), Failure> {
@@ -90,7 +101,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         (found.collect(), existing.len())
     }
 
-    /// No container may mount a volume that the rule removes.
+    /// No container may use a volume that the rule removes.
     pub(super) fn verify_removed(&self) -> Result<(), Failure> {
         let removals: Vec<&Removal> = self.rule.removals.iter().filter(|one| one.list == "volumes").collect();
         if removals.is_empty() {
@@ -99,26 +110,26 @@ impl<'r> Merge<'_, 'r, '_, '_> {
         let mut used = HashSet::new();
         for list in super::ALL_CONTAINER_LISTS {
             for container in self.existing(&self.draft.layout.list(list)) {
-                for member in ["volumeMounts", "volumeDevices"] {
-                    let mounts = present(container, member)
-                        .filter(|mounts| removals.len() > FEW || may_name(*mounts, &removals));
-                    let mounts = mounts.map(View::items).unwrap_or_default();
-                    used.extend(mounts.into_iter().filter_map(|mount| string_member(mount, "name")));
+                for (member, name) in USES {
+                    let uses = present(container, member)
+                        .filter(|uses| removals.len() > FEW || may_name(*uses, &removals));
+                    let uses = uses.map(View::items).unwrap_or_default();
+                    used.extend(uses.into_iter().filter_map(name));
                 }
             }
         }
         match removals.into_iter().find(|removal| used.contains(removal.key.as_str())) {
             Some(Removal { clause, key, .. }) => {
-                Err(invalid(clause, format!("volume `{key}` cannot be removed: a container mounts it")))
+                Err(invalid(clause, format!("volume `{key}` cannot be removed: a container uses it")))
             }
             None => Ok(()),
         }
     }
 }
 
-/// Whether the text of `mounts` may contain the name of a removed volume. Most texts do not, and need not be parsed.
-fn may_name(mounts: View<'_>, volumes: &[&Removal]) -> bool {
+/// Whether the text of `uses` may contain the name of a removed volume. Most texts do not, and need not be parsed.
+fn may_name(uses: View<'_>, volumes: &[&Removal]) -> bool {
     // A name in the text may be escaped.
     let names = |text: &str| volumes.iter().any(|volume| text.contains(&volume.key)) || text.contains('\\');
-    mounts.as_written().is_none_or(names)
+    uses.as_written().is_none_or(names)
 }

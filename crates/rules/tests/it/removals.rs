@@ -63,13 +63,19 @@ fn every_kind_of_entry_can_be_removed() {
 }
 
 #[test]
-fn a_mounted_volume_is_kept_however_its_name_is_written() {
+fn a_volume_in_use_is_kept_however_its_name_is_written() {
     let volume = rules(&rule("r", "remove: [{volumes: {name: v}}]"));
     for (name, expected) in [("v", "error"), (r"\u0076", "error"), ("vv", "applied")] {
-        let app = format!(r#"{{"name":"app","volumeMounts":[{{"name":"{name}","mountPath":"/m"}}]}}"#);
-        let volumes = r#"[{"name":"v","emptyDir":{}},{"name":"vv","emptyDir":{}}]"#;
-        let object = pod(&format!(r#"{{"containers":[{app}],"volumes":{volumes}}}"#));
-        assert_eq!(word(&decide(&volume, &object)), expected, "{name}");
+        for uses in [
+            r#""volumeMounts":[{"name":"@","mountPath":"/m"}]"#,
+            r#""volumeDevices":[{"name":"@","devicePath":"/m"}]"#,
+            r#""env":[{"name":"A","valueFrom":{"fileKeyRef":{"volumeName":"@","path":"e","key":"A"}}}]"#,
+        ] {
+            let app = format!(r#"{{"name":"app",{}}}"#, uses.replace('@', name));
+            let volumes = r#"[{"name":"v","emptyDir":{}},{"name":"vv","emptyDir":{}}]"#;
+            let object = pod(&format!(r#"{{"containers":[{app}],"volumes":{volumes}}}"#));
+            assert_eq!(word(&decide(&volume, &object)), expected, "{uses} {name}");
+        }
     }
     let mounted = pod(
         r#"{"containers":[{"name":"a","volumeMounts":[{"name":"v","mountPath":"/v"}]}],"volumes":[{"name":"v"}]}"#,
