@@ -38,6 +38,9 @@ enum CheckError {
 /// The name of `volumeMounts` without `mountPropagation`. Only the check of devices uses it.
 const PLAIN_MOUNTS: &str = "volumeMounts without mountPropagation";
 
+/// The name of such mounts with `onConflict: override`, which may change a mount of the pod.
+const OVERRIDING_MOUNTS: &str = "volumeMounts with onConflict: override";
+
 /// The name of `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
 const OVERRIDING_PORTS: &str = "ports with onConflict: override";
 
@@ -104,7 +107,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             "image" if self.rule.matching.os == Some("linux") => None,
             "ports" if overrides(item) => Some(OVERRIDING_PORTS),
             "volumeMounts" if has_propagation() => Some(name),
-            "volumeMounts" => overrides(item).then_some(PLAIN_MOUNTS),
+            "volumeMounts" => overrides(item).then_some(OVERRIDING_MOUNTS),
             _ => Some(name),
         }
     }
@@ -203,7 +206,9 @@ fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> impl Iterator<Item = (&
 /// The name of a list in the checks.
 fn related_name(list: &BlockList) -> &'static str {
     match list.member {
-        "volumeMounts" if !list.items.iter().any(|item| has_propagation(&item.overlay)) => PLAIN_MOUNTS,
+        "volumeMounts" if list.items.iter().any(|item| has_propagation(&item.overlay)) => "volumeMounts",
+        "volumeMounts" if list.items.iter().any(overrides) => OVERRIDING_MOUNTS,
+        "volumeMounts" => PLAIN_MOUNTS,
         "ports" if list.items.iter().any(overrides) => OVERRIDING_PORTS,
         member => member,
     }

@@ -75,6 +75,13 @@ fn merge(onto: &mut Value, from: &Value) {
         }
         (Value::Array(onto), Value::Array(items)) => {
             for item in items {
+                // A mount is merged into that of its path.
+                let is_same =
+                    |old: &&mut Value| old["mountPath"].is_string() && old["mountPath"] == item["mountPath"];
+                if let Some(old) = onto.iter_mut().find(is_same) {
+                    merge(old, item);
+                    continue;
+                }
                 let key = if item["containerPort"].is_null() { "name" } else { "containerPort" };
                 onto.retain(|old| item[key].is_null() || old[key] != item[key]);
                 onto.push(item.clone());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use vestibule_patch::View;
 
 use super::pod::{Container, Pod, flag, is_text, items, names_of};
-use super::{FieldCheck, OVERRIDING_PORTS, PLAIN_MOUNTS};
+use super::{FieldCheck, OVERRIDING_MOUNTS, OVERRIDING_PORTS, PLAIN_MOUNTS};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::subject::string_member;
@@ -23,8 +23,13 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &["securityContext"], privileges),
     FieldCheck::of_container(&["hostUsers"], &["securityContext"], proc_mount),
     FieldCheck::of_container(&[], &["securityContext", "volumeMounts"], propagation),
+    FieldCheck::of_container(&[], &[OVERRIDING_MOUNTS, "volumeMounts"], recursive_read_only),
     FieldCheck::of_container(&["hostUsers"], &["volumeDevices"], user_namespace),
-    FieldCheck::of_container(&["volumes"], &[PLAIN_MOUNTS, "volumeDevices", "volumeMounts"], devices),
+    FieldCheck::of_container(
+        &["volumes"],
+        &[OVERRIDING_MOUNTS, PLAIN_MOUNTS, "volumeDevices", "volumeMounts"],
+        devices,
+    ),
     FieldCheck::of_container(&["hostNetwork"], &[OVERRIDING_PORTS, "ports"], host_ports),
     FieldCheck::of_container(&[], &[OVERRIDING_PORTS], port_names),
 ];
@@ -94,6 +99,17 @@ fn propagation(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     (mounts.any(|mount| is_text(mount, "mountPropagation", "Bidirectional"))
         && container.security("privileged").and_then(View::as_bool) != Some(true))
     .then(|| "`mountPropagation: Bidirectional` needs a privileged container".to_owned())
+}
+
+fn recursive_read_only(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
+    let is_wrong = |mount: View<'_>| {
+        let is_set = ["Enabled", "IfPossible"].iter().any(|word| is_text(mount, "recursiveReadOnly", word));
+        let propagation = || string_member(mount, "mountPropagation").unwrap_or("None".into());
+        is_set && (flag(mount, "readOnly") != Some(true) || propagation() != "None")
+    };
+    container.items("volumeMounts").any(is_wrong).then(|| {
+        "`recursiveReadOnly` of a mount needs `readOnly: true` and no `mountPropagation` other than `None`".to_owned()
+    })
 }
 
 fn user_namespace(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {

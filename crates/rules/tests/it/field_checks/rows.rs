@@ -151,6 +151,18 @@ pub(crate) const OF_CONTAINERS: &[Row] = &[
         r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
         "is used twice",
     ),
+    (
+        "volumeMounts: [{name: v, mountPath: /m, readOnly: false}]",
+        "",
+        r#""volumeMounts":[{"name":"v","mountPath":"/m","readOnly":true,"recursiveReadOnly":"Enabled"}]"#,
+        "`recursiveReadOnly` of a mount",
+    ),
+    (
+        "volumeMounts: [{name: v, mountPath: /m, mountPropagation: HostToContainer}]",
+        "",
+        r#""volumeMounts":[{"name":"v","mountPath":"/m","readOnly":true,"recursiveReadOnly":"Enabled"}]"#,
+        "`recursiveReadOnly` of a mount",
+    ),
     ("ports: [{containerPort: 80, hostPort: 81}]", r#""hostNetwork":true"#, "", "`hostPort`"),
     ("securityContext: {seccompProfile: {type: RuntimeDefault}}", "", "", "name different profiles"),
     ("readinessProbe: {timeoutSeconds: 9}", "", "", "`readinessProbe` needs one of"),
@@ -252,6 +264,11 @@ pub(crate) const ALIKE: &[(&str, &str, &str)] = &[
         "containerPatches: [{select: {names: [app]}, volumeMounts: [{name: v, mountPath: /m, mountPropagation: Bidirectional}]}]",
         "",
         r#""securityContext":{"privileged":true}"#,
+    ),
+    (
+        "onConflict: override\ncontainerPatches: [{select: {names: [app]}, volumeMounts: [{name: v, mountPath: /m, subPath: s, mountPropagation: None}]}]",
+        "",
+        r#""volumeMounts":[{"name":"v","mountPath":"/m","readOnly":true,"recursiveReadOnly":"Enabled"}]"#,
     ),
     ("containerPatches: [{select: {names: [app]}, volumeDevices: [{name: v, devicePath: /d}]}]", "", ""),
     (
