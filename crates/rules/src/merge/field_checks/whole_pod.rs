@@ -109,9 +109,16 @@ fn completion(pod: &Pod<'_>) -> Option<String> {
 
 /// The API server adds the pod's value of each of `matchLabelKeys` to the selector, and refuses a second requirement of the key.
 fn selected_label_keys(pod: &Pod<'_>) -> Option<String> {
-    let labels = present(pod.metadata?, "labels")?;
+    let labels = pod.metadata.and_then(|metadata| present(metadata, "labels"));
     items(pod.spec, "topologySpreadConstraints").find_map(|constraint| {
-        let selector = present(constraint, "labelSelector")?;
+        let mut keys = items(constraint, "matchLabelKeys").filter_map(View::as_str).peekable();
+        keys.peek()?;
+        let Some(selector) = present(constraint, "labelSelector") else {
+            return Some(
+                "a topology spread constraint with `matchLabelKeys` needs a `labelSelector`".to_owned(),
+            );
+        };
+        let labels = labels?;
         let expressions: HashSet<_> = items(selector, "matchExpressions")
             .filter_map(|expression| string_member(expression, "key"))
             .collect();
@@ -119,7 +126,6 @@ fn selected_label_keys(pod: &Pod<'_>) -> Option<String> {
             let is_matched = || present(selector, "matchLabels").and_then(|all| present(all, key));
             expressions.contains(key) || is_matched().is_some()
         };
-        let mut keys = items(constraint, "matchLabelKeys").filter_map(View::as_str);
         let key = keys.find(|key| present(labels, key).is_some() && is_selected(key))?;
         let shown = printable_short(&key);
         Some(format!("a topology spread constraint has `{shown}` in `labelSelector` and in `matchLabelKeys`"))

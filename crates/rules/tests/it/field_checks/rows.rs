@@ -95,6 +95,12 @@ const OF_PODS: &[Row] = &[
 /// Parts that conflict with parts of the pod, with `onConflict: override`.
 const WITH_OVERRIDE: &[Row] = &[
     (
+        "pod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, matchLabelKeys: [role]}]}}",
+        "",
+        "",
+        "`matchLabelKeys` needs a `labelSelector`",
+    ),
+    (
         "volumes: [{name: v, emptyDir: {}}]",
         "",
         r#""volumeDevices":[{"name":"v","devicePath":"/d"}]"#,
