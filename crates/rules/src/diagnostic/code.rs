@@ -114,4 +114,5 @@ codes! {
     POLICY_SUFFICES = "VST0211", "a MutatingAdmissionPolicy would suffice", Hint;
     TEMPLATE_TEXT = "VST0212", "a placeholder of another template language", Hint;
     REFUSED_FIELDS = "VST0213", "fields that the API server refuses", Warning;
+    MOUNTED_TOKEN = "VST0214", "a service account token that stays mounted", Warning;
 }

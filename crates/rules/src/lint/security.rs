@@ -1,9 +1,10 @@
-//! Access to the node and writable secrets.
+//! Access to the node, writable secrets, and tokens that stay mounted.
 
 use std::collections::HashSet;
 
 use super::LintedRule;
-use crate::diagnostic::{Diagnostic, NODE_ACCESS, WRITABLE_SECRET};
+use crate::diagnostic::{Diagnostic, MOUNTED_TOKEN, NODE_ACCESS, WRITABLE_SECRET};
+use crate::rule::Resource;
 use crate::yaml::Node;
 
 /// Members of a pod's specification that share the namespaces of the node.
@@ -56,6 +57,12 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
             let message =
                 format!("`{}` makes every pod of the rule share this namespace of the node", entry.key);
             findings.push(linted.finding(&NODE_ACCESS, entry.at, message, REFUSED_BY_LEVELS));
+        }
+        let is_off = entry.key == "automountServiceAccountToken" && entry.value.parsed() == Some(false);
+        if is_off && linted.rule.targets().contains(&Resource::Pods) {
+            let message = "pods keep their token despite `automountServiceAccountToken: false`".to_owned();
+            let help = "the token is mounted before the injector is called: set the field on the ServiceAccount, or use a workload as target";
+            findings.push(linted.finding(&MOUNTED_TOKEN, entry.at, message, help));
         }
     }
 }

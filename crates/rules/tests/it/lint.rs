@@ -69,6 +69,15 @@ fn access_to_the_node_gets_a_warning() {
     assert_eq!(found(&["pod: {spec: {hostPID: True}}"]), ["VST0209 7:16"]);
 }
 
+/// The API server mounts the token into a pod before it calls webhooks.
+#[test]
+fn a_token_that_pods_keep_gets_a_warning() {
+    let field = "pod: {spec: {automountServiceAccountToken: false}}";
+    assert_eq!(found(&[field]), ["VST0214 7:16"]);
+    assert!(found(&[&format!("targets: [deployments]\n{field}")]).is_empty());
+    assert!(found(&[&field.replace("false", "true")]).is_empty());
+}
+
 #[test]
 fn two_rules_that_override_one_key_get_a_warning() {
     let env = |value: &str, more: &str| {
