@@ -7,7 +7,7 @@ use vestibule_patch::Schema;
 
 use super::reader::Reader;
 use super::security_profile;
-use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, PROFILE, UNKNOWN_FIELD, WRONG_VALUE};
+use crate::diagnostic::{DUPLICATE_NAME, OTHER_LIST, PROFILE, REFUSED_FIELDS, UNKNOWN_FIELD, WRONG_VALUE};
 use crate::format::{self, Mode, chosen};
 use crate::merge::ONLY_LASTING;
 use crate::overlay::Overlay;
@@ -48,7 +48,7 @@ impl Reader {
     /// frees its ports before the others start.
     fn unique_ports(&mut self, injected: &[Injected]) {
         let runs_beside_others =
-            |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy").is_some();
+            |one: &&Injected| one.regular || one.item.overlay.text("restartPolicy") == Some("Always");
         let mut taken: HashMap<String, &str> = HashMap::new();
         for Item { clause, key, overlay, on_conflict, .. } in
             injected.iter().filter(runs_beside_others).map(|one| &one.item)
@@ -84,13 +84,7 @@ impl Reader {
         if !sidecar && let Some(mode) = node.get("mode") {
             self.error(&UNKNOWN_FIELD, mode.at(), "an init container has no `mode`", "");
         }
-        if let Some(policy) = node.get("restartPolicy")
-            && !(native && policy.as_text() == Some("Always"))
-        {
-            let help = "a native sidecar gets `restartPolicy: Always` by itself";
-            let message = "`restartPolicy` cannot be set here";
-            self.error(&WRONG_VALUE, policy.at(), message, help);
-        }
+        self.restart_policy(node, native, regular, item.on_conflict);
         if native {
             item.overlay.add_default("restartPolicy", Overlay::Text("Always".to_owned()));
         }
@@ -113,6 +107,30 @@ impl Reader {
         let position =
             position.unwrap_or(if native { ContainerPosition::First } else { ContainerPosition::Last });
         Injected { item, list, position, position_at, strict: strict && position_at.is_some(), regular }
+    }
+
+    /// Checks the policy by which a container restarts. Only beside rules for exit codes may it differ from that of other containers.
+    fn restart_policy(&mut self, node: &Node, native: bool, regular: bool, on_conflict: OnConflict) {
+        let has_rules = !native && node.get("restartPolicyRules").is_some();
+        let policies: &[&str] = match has_rules {
+            true if regular => &["Always", "Never", "OnFailure"],
+            true => &["Never", "OnFailure"],
+            false if native => &["Always"],
+            false => &[],
+        };
+        match node.get("restartPolicy") {
+            Some(policy) if !policy.as_text().is_some_and(|text| policies.contains(&text)) => {
+                let help = match has_rules {
+                    true => format!("beside `restartPolicyRules` it takes {}", policies.join(", ")),
+                    false => "a native sidecar gets `restartPolicy: Always` by itself".to_owned(),
+                };
+                self.error(&WRONG_VALUE, policy.at(), "`restartPolicy` cannot be set here", help);
+            }
+            None if has_rules && on_conflict != OnConflict::Override => {
+                self.warning(&REFUSED_FIELDS, node.at(), "`restartPolicyRules` needs `restartPolicy`");
+            }
+            _ => {}
+        }
     }
 
     /// Reads the position in `list`, which the container joins. A position in the other list is an error unless the

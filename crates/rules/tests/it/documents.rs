@@ -141,6 +141,10 @@ fn every_error_has_its_code_location_and_help() {
             "VST0113 7:39 a native sidecar gets `restartPolicy: Always` by itself",
         ),
         (
+            "initContainers: [{name: s, restartPolicy: Always, restartPolicyRules: [{action: Restart}]}]",
+            "VST0113 7:45 beside `restartPolicyRules` it takes Never, OnFailure",
+        ),
+        (
             "sidecars: [{name: s, position: {initContainers: front}}]",
             "VST0113 7:51 possible: `first`, `last`",
         ),

@@ -48,6 +48,10 @@ const OF_SIDECARS: &[Row] = &[
         "volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled, readOnly: true, mountPropagation: HostToContainer}]",
         "`mountPropagation: HostToContainer` exclude each other",
     ),
+    (
+        "restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]",
+        "`restartPolicyRules` needs `restartPolicy`",
+    ),
 ];
 
 const OF_VOLUMES: &[Row] = &[
@@ -122,6 +126,7 @@ const TAKEN_OF_SIDECARS: &[&str] = &[
     "securityContext: {seccompProfile: {type: Localhost, localhostProfile: a}}",
     "volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Enabled, readOnly: True, mountPropagation: None}]",
     "volumeMounts: [{name: v, mountPath: /m, recursiveReadOnly: Disabled, mountPropagation: HostToContainer}]",
+    "restartPolicy: OnFailure, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]",
 ];
 
 const TAKEN_OF_VOLUMES: &[&str] = &[
