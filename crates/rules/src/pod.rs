@@ -125,13 +125,14 @@ const REPLACED: &[(&str, &str, &[&str])] = &[
     ("timeoutSeconds", "0", &["1"]),
 ];
 
-/// The sources of a volume: all of its members except `name`.
+/// The sources of a volume, or of a part of a projected volume: all of its members except `name`.
 const VOLUME_SOURCES: &[&str] = &[
     "awsElasticBlockStore",
     "azureDisk",
     "azureFile",
     "cephfs",
     "cinder",
+    "clusterTrustBundle",
     "configMap",
     "csi",
     "downwardAPI",
@@ -149,12 +150,14 @@ const VOLUME_SOURCES: &[&str] = &[
     "nfs",
     "persistentVolumeClaim",
     "photonPersistentDisk",
+    "podCertificate",
     "portworxVolume",
     "projected",
     "quobyte",
     "rbd",
     "scaleIO",
     "secret",
+    "serviceAccountToken",
     "storageos",
     "vsphereVolume",
 ];

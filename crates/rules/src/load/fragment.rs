@@ -216,6 +216,10 @@ impl Reader {
         match (name, item.text("name")) {
             ("env", None) => self.error(&MISSING_FIELD, at, "a variable has no `name`", ""),
             ("env", Some(text)) => drop(self.check_pod_value(syntax::variable(text), "name", at)),
+            ("envFrom", _) => {
+                let prefix = item.text("prefix").filter(|prefix| !prefix.is_empty());
+                prefix.map(|prefix| self.check_pod_value(syntax::variable(prefix), "prefix", at));
+            }
             ("ports", Some(text)) => drop(self.check_pod_value(syntax::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&MISSING_FIELD, at, "a mount has no `name`", ""),
             ("volumeMounts", Some(_)) if item.get("mountPath").is_none() => {

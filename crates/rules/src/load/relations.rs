@@ -52,6 +52,8 @@ const WORDS: &[Words] = &[
 
 /// Constraints on an object wherever a rule writes it.
 const ANYWHERE: &[Row] = &[
+    (&["clusterTrustBundle"], Some(("name", ANY)), Excludes(("labelSelector", ANY))),
+    (&["clusterTrustBundle"], Some(("name", ANY)), Excludes(("signerName", ANY))),
     (&["hostAliases"], None, Needs(&[("ip", ANY)])),
     (&["matchExpressions"], Some(("operator", &["DoesNotExist", "Exists"])), Excludes(("values", ANY))),
     (&["matchExpressions"], Some(("operator", &["In", "NotIn"])), Needs(&[("values", ANY)])),
@@ -78,28 +80,40 @@ const ANYWHERE: &[Row] = &[
 /// Constraints on an injected container, volume or item of the specification that does not complete one of the pod, as it may with
 /// `onConflict: override`.
 const COMPLETE: &[Row] = &[
+    (&["clusterTrustBundle"], None, Needs(&[("name", ANY), ("signerName", ANY)])),
+    (
+        &["clusterTrustBundle", "fileKeyRef", "hostPath", "nfs", "serviceAccountToken"],
+        None,
+        Needs(&[("path", ANY)]),
+    ),
     (&["configMap", "configMapKeyRef", "configMapRef", "secretKeyRef"], None, Needs(&[("name", ANY)])),
-    (&["configMapKeyRef", "secretKeyRef"], None, Needs(&[("key", ANY)])),
+    (&["configMapKeyRef", "fileKeyRef", "secretKeyRef"], None, Needs(&[("key", ANY)])),
     (&["csi"], None, Needs(&[("driver", ANY)])),
     (&["envFrom"], None, Needs(&[("configMapRef", ANY), ("secretRef", ANY)])),
     (&["exec"], None, Needs(&[("command", ANY)])),
     (&["fieldRef"], None, Needs(&[("fieldPath", ANY)])),
+    (&["fileKeyRef"], None, Needs(&[("volumeName", ANY)])),
     (&["grpc", "httpGet", "tcpSocket"], None, Needs(&[("port", ANY)])),
-    (&["hostPath"], None, Needs(&[("path", ANY)])),
     (&["image"], None, Needs(&[("reference", ANY)])),
-    (&["nfs"], None, Needs(&[("path", ANY)])),
     (&["nfs"], None, Needs(&[("server", ANY)])),
     (&["persistentVolumeClaim"], None, Needs(&[("claimName", ANY)])),
+    (&["podCertificate"], None, Needs(&[("keyType", ANY)])),
+    (&["podCertificate"], None, Needs(&[("signerName", ANY)])),
+    (
+        &["podCertificate"],
+        None,
+        Needs(&[("certificateChainPath", ANY), ("credentialBundlePath", ANY), ("keyPath", ANY)]),
+    ),
     (&["ports"], None, Needs(&[("containerPort", ANY)])),
     (
         &["postStart", "preStop"],
         None,
         Needs(&[("exec", ANY), ("httpGet", ANY), ("sleep", ANY), ("tcpSocket", ANY)]),
     ),
+    (&["resourceClaims"], None, Needs(&[("resourceClaimName", ANY), ("resourceClaimTemplateName", ANY)])),
     (&["resourceFieldRef"], None, Needs(&[("resource", ANY)])),
     (&["secret"], None, Needs(&[("secretName", ANY)])),
     (&[PROJECTED_SECRET], None, Needs(&[("name", ANY)])),
-    (&["serviceAccountToken"], None, Needs(&[("path", ANY)])),
     (&["topologySpreadConstraints"], Some(("matchLabelKeys", ANY)), Needs(&[("labelSelector", ANY)])),
     (&["volumeMounts"], RECURSIVE, Needs(&[("readOnly", &["true"])])),
 ];

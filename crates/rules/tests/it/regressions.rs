@@ -174,6 +174,12 @@ fn a_port_name_or_host_port_in_use_is_a_conflict_too() {
 fn values_of_invalid_pods_are_refused_at_load() {
     assert_eq!(codes("sidecars: [{name: s, image: [i], workingDir: {}}]"), ["VST0111"; 2]);
     assert_eq!(codes("volumes: [{name: v, emptyDir: {}, hostPath: {path: /}}]"), ["VST0113"]);
+    let sources = "[{secret: {name: a}, serviceAccountToken: {path: t}}]";
+    assert_eq!(codes(&format!("volumes: [{{name: v, projected: {{sources: {sources}}}}}]")), ["VST0113"]);
+    assert_eq!(
+        codes("sidecars: [{name: s, image: i, envFrom: [{prefix: a=b, secretRef: {name: a}}]}]"),
+        ["VST0113"]
+    );
     assert_eq!(codes("volumes: [{name: v, emptyDir: {sizeLimit: 1GiB}}]"), ["VST0113"]);
     assert!(load(&rule("r", "volumes: [{name: v, image: {reference: \"x:1\"}}]")).is_ok());
 }
