@@ -222,6 +222,11 @@ pub(crate) fn first_takes_effect(name: &str) -> bool {
     name == "tolerations"
 }
 
+/// Whether several items with one key take effect, as two ports with one number and two names do.
+pub(crate) fn may_repeat(keys: &[Key]) -> bool {
+    keys.iter().any(|key| key.name == "containerPort")
+}
+
 pub(crate) fn is_open_list(member: &str) -> bool {
     OPEN_LISTS.contains(&member)
 }

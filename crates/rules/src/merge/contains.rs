@@ -101,7 +101,7 @@ pub(crate) fn is_open(wanted: &[Overlay], name: &str, schema: Schema<'_>) -> boo
 
 /// The item that is the same as `wanted`: the one with its key, or in a list without keys one that contains it and, if all
 /// members of its items are compared, nothing else. If there are several, it is the one that takes effect: in `env` the last, of
-/// tolerations the first.
+/// tolerations the first. Of ports it is one that contains `wanted`, if there is one.
 pub(crate) fn find<'d>(
     items: &[View<'d>],
     wanted: &Overlay,
@@ -110,12 +110,13 @@ pub(crate) fn find<'d>(
 ) -> Option<(usize, View<'d>)> {
     let index = match pod::item_keys(name, schema.list()) {
         Some(keys) => {
-            let wanted = key::of_overlay(wanted, keys);
-            let is_same = |found: &View<'_>| key::of_view(*found, keys) == wanted;
-            if pod::first_takes_effect(name) {
-                items.iter().position(is_same)
-            } else {
-                items.iter().rposition(is_same)
+            let key = key::of_overlay(wanted, keys);
+            let is_same = |found: &View<'_>| key::of_view(*found, keys) == key;
+            let has_all = |found: &View<'_>| is_same(found) && contains(*found, wanted, name, schema.item());
+            match () {
+                () if pod::first_takes_effect(name) => items.iter().position(is_same),
+                () if pod::may_repeat(keys) && items.iter().any(has_all) => items.iter().rposition(has_all),
+                () => items.iter().rposition(is_same),
             }
         }
         None => {

@@ -14,7 +14,7 @@ pub(super) enum ItemLookup<'e, 'd, 'i> {
     Keyed(usize, ByKey<'i, 'd>),
     /// The number of items, none of which has a wanted key.
     Others(usize),
-    /// The items of a list without merge keys.
+    /// The items of a list without merge keys, or of ports.
     Unkeyed(Vec<View<'d>>),
     /// A list with indexes.
     Indexed(View<'d>, &'e [ListIndex]),
@@ -42,6 +42,9 @@ impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
             return Self::Indexed(list, indexes);
         }
         let List::Map(keys) = schema.list() else { return Self::Unkeyed(list.items()) };
+        if pod::may_repeat(keys) {
+            return Self::Unkeyed(list.items());
+        }
         let wanted = wanted.map(|item| item.key.as_str());
         if !mentions(list, keys, wanted.clone()) {
             return Self::Others(list.iter().count());
@@ -82,7 +85,8 @@ impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
                 let by = IndexKey::of(schema, name, &item.overlay);
                 let index = by.and_then(|by| indexes.iter().find(|one| one.by == by));
                 // Of equal items, the index finds the last.
-                match index.filter(|index| index.are_different() || !pod::first_takes_effect(name)) {
+                let is_last = || !pod::first_takes_effect(name) && name != "ports";
+                match index.filter(|index| index.are_different() || is_last()) {
                     Some(places) => {
                         let index = places.find_item(&item.key, &item.overlay)?;
                         list.item(index).map(|found| (index, found))

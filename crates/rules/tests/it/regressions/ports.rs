@@ -1,6 +1,6 @@
 //! Ports that do not conflict with those of other containers.
 
-use crate::kit::{decide, pod, rule, rules, word};
+use crate::kit::{decide, pod, rule, rules, word, words};
 
 /// The result for a sidecar with the first port in a pod with the second.
 fn with_ports(ours: &str, theirs: &str) -> &'static str {
@@ -34,4 +34,21 @@ fn an_init_container_that_ends_has_the_ports_of_later_containers() {
     assert_eq!(with(&format!(r#"{{"containers":[{{"name":"app",{port}}}]}}"#)), "applied");
     let native = format!(r#"{{"initContainers":[{{"name":"n","restartPolicy":"Always",{port}}}]}}"#);
     assert_eq!(with(&native), "conflict");
+}
+
+/// The last port of the number was taken for the only one.
+#[test]
+fn of_two_ports_of_one_number_the_equal_one_is_found() {
+    let object = pod(
+        r#"{"containers":[{"name":"app","ports":[{"containerPort":80,"name":"http"},{"containerPort":80,"name":"metrics"}]}]}"#,
+    );
+    let lines = "containerPatches: [{select: {all: true}, ports: [{containerPort: 80, name: NAME, onConflict: deny}]}]";
+    for (name, expected) in [("http", "unchanged"), ("metrics", "unchanged"), ("web", "denied")] {
+        // With many rules, the lists of the pod have indexes.
+        for count in [1, 20] {
+            let rule = |n| rule(&format!("r{n}"), &lines.replace("NAME", name));
+            let rules = rules(&(0..count).map(rule).collect::<String>());
+            assert_eq!(words(&decide(&rules, &object))[0], expected, "{name} {count}");
+        }
+    }
 }
