@@ -81,7 +81,8 @@ async fn run(options: Options) -> anyhow::Result<()> {
         return training::run(&running).await;
     }
     let injector = running.program(&servers::training().backend);
-    let machine = machine(injector.is_some_and(|program| program.parent() == Some(&profiled)));
+    let has_profile = injector.is_some_and(|program| program.parent() == Some(&profiled));
+    let machine = machine(processors.count, has_profile);
     let (json, write) = (options.json.clone(), options.write);
     let scenarios = match options.scenarios.as_slice() {
         [] if options.quick => QUICK.to_vec(),

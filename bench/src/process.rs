@@ -19,15 +19,17 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub(crate) struct Processors {
     server: usize,
     client: usize,
+    /// All that this process may use.
+    pub(crate) count: usize,
 }
 
 impl Processors {
     /// The first and the last processor that this process may use.
     pub(crate) fn choose() -> anyhow::Result<Self> {
         let allowed = sched_getaffinity(None).context("cannot read the processors of this process")?;
-        let mut usable = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
-        let server = usable.next().context("no processor")?;
-        Ok(Self { server, client: usable.next_back().unwrap_or(server) })
+        let usable: Vec<_> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+        let (Some(&server), Some(&client)) = (usable.first(), usable.last()) else { bail!("no processor") };
+        Ok(Self { server, client, count: usable.len() })
     }
 
     pub(crate) fn are_apart(self) -> bool {

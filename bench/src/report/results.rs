@@ -50,11 +50,10 @@ impl Results {
 }
 
 /// The facts that a reader needs to compare the figures with others.
-pub(crate) fn machine(has_profile: bool) -> BTreeMap<String, String> {
+pub(crate) fn machine(processors: usize, has_profile: bool) -> BTreeMap<String, String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     [
         ("processor", model.map_or_else(String::new, |(_, name)| name.trim().to_owned())),
