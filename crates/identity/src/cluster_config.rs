@@ -1,5 +1,7 @@
 //! Finds the cluster to connect to, and makes the client for it.
 
+mod proxy;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,6 +23,9 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// 2. the files of the variable `KUBECONFIG`;
 /// 3. the cluster around this pod: the variable `KUBERNETES_SERVICE_HOST` is set and the ServiceAccount's token is there;
 /// 4. `~/.kube/config`.
+///
+/// The cluster of a kubeconfig is reached through the cluster's `proxy-url`, else through the proxy in `HTTPS_PROXY` unless
+/// `NO_PROXY` excepts it; the cluster around this pod without a proxy.
 ///
 /// A configuration that is there and cannot be used is an error, because the next one could be another cluster. A `context`
 /// is one of a kubeconfig, so with it the cluster around this pod is left out.
@@ -48,7 +53,7 @@ pub async fn cluster_config(
 #[non_exhaustive]
 pub enum ClusterConfigError {
     /// The first configuration that is there cannot be used.
-    #[error("the kubeconfig {name} cannot be used: {source}")]
+    #[error("the kubeconfig {name} cannot be used: {}", with_causes(.source))]
     Kubeconfig {
         /// The file, or the variable.
         name: String,
@@ -74,6 +79,12 @@ pub enum ClusterConfigError {
     NoCluster {
         /// Why the process is in no pod.
         pod: String,
+    },
+    /// The URL of the proxy has another protocol. It is not printed, because it may have a password.
+    #[error("the proxy in {place} cannot be used: its URL must begin with http://, https:// or socks5://")]
+    Proxy {
+        /// The variable, or the kubeconfig.
+        place: String,
     },
     /// The configuration was found, and no client can be made of it.
     #[error("the cluster's configuration cannot be used: {}", with_causes(.0))]
@@ -158,7 +169,15 @@ async fn of_files(
         Kubeconfig::read_from(path).and_then(|next| merged.merge(next))
     });
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    Config::from_custom_kubeconfig(merged.map_err(unusable)?, &options).await.map_err(unusable)
+    let merged = merged.map_err(unusable)?;
+    let proxy_url = proxy::url_in(&merged, context);
+    let mut config = Config::from_custom_kubeconfig(merged, &options).await.map_err(unusable)?;
+    let chosen = proxy::choose(proxy_url, |name| std::env::var(name).ok(), &config.cluster_url);
+    let parsed = chosen.map(|(url, place)| {
+        proxy::parse(&url).ok_or_else(|| ClusterConfigError::Proxy { place: place.to_owned() })
+    });
+    config.proxy_url = parsed.transpose()?;
+    Ok(config)
 }
 
 /// A [`client`] of the cluster that [`cluster_config`] finds. No request is sent yet.
@@ -292,6 +311,34 @@ mod tests {
             let error = places.config(None).await.err().unwrap().to_string();
             assert!(error.contains(named) && error.contains("cannot be used"), "{error}");
         }
+    }
+
+    /// Regression: a proxy was an error of `kube`, which printed its password.
+    #[tokio::test]
+    async fn a_cluster_is_reached_through_the_proxy_of_its_kubeconfig() {
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("kubeconfig");
+        let connected = async |protocol: &str| {
+            let url = format!("{protocol}://me:hunter2@{}", proxy.local_addr().unwrap());
+            let text = format!(
+                "{{current-context: a, contexts: [{{name: a, context: {{cluster: a}}}}], \
+                 clusters: [{{name: a, cluster: {{server: 'https://cluster.test:6443', proxy-url: '{url}'}}}}]}}"
+            );
+            std::fs::write(&path, text).unwrap();
+            connect(Some(&path)).await
+        };
+        let client = connected("http").await.unwrap();
+        let asked = tokio::spawn(async move { client.apiserver_version().await.map(drop) });
+        let accepted = tokio::time::timeout(Duration::from_secs(30), proxy.accept()).await;
+        let (mut stream, _) = accepted.expect("no connection came to the proxy").unwrap();
+        let mut head = [0; 1024];
+        let length = stream.read(&mut head).await.unwrap();
+        let head = String::from_utf8_lossy(&head[..length]);
+        assert!(head.starts_with("CONNECT cluster.test:6443 ") && head.contains("Basic "), "{head}");
+        asked.abort();
+        let error = connected("ftp").await.err().unwrap().to_string();
+        assert!(error.contains("in proxy-url of the kubeconfig") && !error.contains("hunter2"), "{error}");
     }
 
     /// Regression: `~/.kube/config` could lead to another cluster.
