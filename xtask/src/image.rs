@@ -92,18 +92,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     } else {
         build(&source, arguments)?
     };
-    let size = image.compressed_size();
+    let size = image.compressed;
     let usual = || source.folder.join("target/image").join(arguments.arch.name());
     let folder = arguments.output.clone().unwrap_or_else(usual);
     image.write(&folder)?;
-    files::write(&folder.join("digest"), image.digest())?;
+    files::write(&folder.join("digest"), &image.digest)?;
     files::write(&folder.join("image.cdx.json"), &bill)?;
     println!(
         "{}\n  digest  {}\n  layers  {:.1} MB compressed, {:.1} MB unpacked\n  folder  {}\n  tar     {}",
         image.reference(),
-        image.digest(),
+        image.digest,
         size as f64 / 1e6,
-        image.unpacked_size() as f64 / 1e6,
+        image.unpacked as f64 / 1e6,
         folder.join("image").display(),
         folder.join("image.tar").display(),
     );
@@ -165,11 +165,11 @@ fn build_twice(here: &Source, arguments: &Arguments) -> anyhow::Result<(Image, S
     let build = |name| {
         let source = here.export(&folders.path().join(name))?;
         let (image, bill) = build(&source, arguments)?;
-        println!("{}  {}", image.digest(), source.folder.display());
+        println!("{}  {}", image.digest, source.folder.display());
         anyhow::Ok((image, bill))
     };
     let (first, second) = (build("a")?, build("another-folder-with-a-longer-name")?);
-    if first.0.digest() != second.0.digest() {
+    if first.0.digest != second.0.digest {
         bail!("the two images differ: the build puts a path, a time or an order of files into the binary");
     }
     println!("both folders give the same image");

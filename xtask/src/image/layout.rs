@@ -32,9 +32,12 @@ pub(super) struct Image {
     labels: Labels,
     /// By path in the layout: `blobs/sha256/...` and the index.
     files: BTreeMap<String, Vec<u8>>,
-    digest: String,
-    compressed: usize,
-    unpacked: usize,
+    /// The digest of the manifest: what a Deployment pins.
+    pub(super) digest: String,
+    /// The size of the layers in bytes, as a registry has them.
+    pub(super) compressed: usize,
+    /// The size of all files in bytes.
+    pub(super) unpacked: usize,
     /// The tars of the layers.
     pub(super) layers: Vec<Vec<u8>>,
 }
@@ -115,11 +118,6 @@ impl Image {
         Ok(())
     }
 
-    /// The digest of the manifest: what a Deployment pins.
-    pub(super) fn digest(&self) -> &str {
-        &self.digest
-    }
-
     /// Name and tag.
     pub(super) fn reference(&self) -> String {
         self.labels.reference()
@@ -128,16 +126,6 @@ impl Image {
     /// The path of the binary.
     pub(super) fn entrypoint(&self) -> String {
         entrypoint(&self.labels.title)
-    }
-
-    /// The size of the layers in bytes, as a registry has them.
-    pub(super) fn compressed_size(&self) -> usize {
-        self.compressed
-    }
-
-    /// The size of all files in bytes.
-    pub(super) fn unpacked_size(&self) -> usize {
-        self.unpacked
     }
 }
 

@@ -1,7 +1,5 @@
 //! The list of crates and Debian packages in the image, in CycloneDX 1.5.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::compile::Source;
@@ -31,13 +29,13 @@ pub(super) fn document(
     base: &[debian::Package],
 ) -> anyhow::Result<String> {
     let metadata = Metadata::read(&source.folder, &["--locked"])?;
-    let checksums = Checksums::read(&source.folder)?;
+    let lock = files::read(&source.folder.join("Cargo.lock"))?;
     let linked = linked(source, package)?;
     let mut components = Vec::new();
     for found in &metadata.packages {
         let is_linked = linked.contains(&(found.name.clone(), found.version.clone()));
         if is_linked && found.name != package {
-            components.push(of_crate(found, &checksums));
+            components.push(of_crate(found, &lock));
         }
     }
     components.extend(base.iter().map(of_debian));
@@ -62,7 +60,7 @@ pub(super) fn document(
     Ok(format!("{document:#}\n"))
 }
 
-fn of_crate(package: &Package, checksums: &Checksums) -> Value {
+fn of_crate(package: &Package, lock: &str) -> Value {
     let Package { name, version, .. } = package;
     let mut component = library(&format!("pkg:cargo/{name}@{version}"), name, version);
     if let Some(description) = &package.description {
@@ -74,7 +72,7 @@ fn of_crate(package: &Package, checksums: &Checksums) -> Value {
         // Older crates write `MIT/Apache-2.0`.
         component["licenses"] = json!([{"expression": licence.replace('/', " OR ")}]);
     }
-    let checksum = package.source.as_ref().and_then(|_| checksums.of(name, version));
+    let checksum = package.source.as_ref().and_then(|_| checksum(lock, name, version));
     if let Some(checksum) = checksum {
         component["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
     }
@@ -122,19 +120,11 @@ fn named(line: &str) -> Option<(String, String)> {
     Some((name.to_owned(), version.to_owned()))
 }
 
-/// The checksums in Cargo.lock.
-struct Checksums(String);
-
-impl Checksums {
-    fn read(folder: &Path) -> anyhow::Result<Self> {
-        Ok(Self(files::read(&folder.join("Cargo.lock"))?))
-    }
-
-    fn of(&self, name: &str, version: &str) -> Option<&str> {
-        let start = format!("name = \"{name}\"\nversion = \"{version}\"\n");
-        let entry = self.0.split("[[package]]\n").find(|entry| entry.starts_with(&start))?;
-        entry.split("checksum = \"").nth(1)?.split('"').next()
-    }
+/// The checksum of a crate in the text of `Cargo.lock`.
+fn checksum<'l>(lock: &'l str, name: &str, version: &str) -> Option<&'l str> {
+    let start = format!("name = \"{name}\"\nversion = \"{version}\"\n");
+    let entry = lock.split("[[package]]\n").find(|entry| entry.starts_with(&start))?;
+    entry.split("checksum = \"").nth(1)?.split('"').next()
 }
 
 #[cfg(test)]
@@ -167,9 +157,8 @@ mod tests {
     #[test]
     fn checksums_are_of_one_version() {
         let lock = "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\nchecksum = \"11\"\n\n[[package]]\nname = \"a\"\nversion = \"2.0.0\"\n";
-        let checksums = Checksums(lock.to_owned());
-        assert_eq!(checksums.of("a", "1.0.0"), Some("11"));
-        assert_eq!(checksums.of("a", "2.0.0"), None);
+        assert_eq!(checksum(lock, "a", "1.0.0"), Some("11"));
+        assert_eq!(checksum(lock, "a", "2.0.0"), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{cargo, controlplane, files, tarball};
 
@@ -61,9 +61,10 @@ fn build(version: &str, folder: &Path) -> anyhow::Result<()> {
     let module_version = format!("{KUBERNETES}@{version}");
     // A module file has to be there to download into.
     fs::write(module.path().join("go.mod"), "module vestibule.dev/controlplane\n\ngo 1.24\n")?;
-    let downloaded: Download =
+    let downloaded: Value =
         serde_json::from_str(&go(&["mod", "download", "-json", &module_version], module.path())?)?;
-    let upstream = files::read(&downloaded.go_mod)?;
+    let upstream = downloaded["GoMod"].as_str().context("`go mod download` names no go.mod")?;
+    let upstream = files::read(Path::new(upstream))?;
     fs::write(module.path().join("go.mod"), module_file(version, &upstream)?)?;
     fs::copy(cargo::workspace().join(SOURCE), module.path().join("main.go"))?;
     go(&["mod", "tidy"], module.path())?;
@@ -81,12 +82,6 @@ fn build(version: &str, folder: &Path) -> anyhow::Result<()> {
         fs::remove_dir_all(folder)?;
     }
     fs::rename(&output, folder).with_context(|| format!("cannot move the build to {}", folder.display()))
-}
-
-#[derive(Deserialize)]
-struct Download {
-    #[serde(rename = "GoMod")]
-    go_mod: PathBuf,
 }
 
 /// The newest release of a minor version among the words that `go list -m -versions` prints.

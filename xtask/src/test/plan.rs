@@ -1,11 +1,11 @@
 //! The packages whose tests run, their programs, and the expected time.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::metadata::{Metadata, Package};
 use crate::{cargo, files};
@@ -119,11 +119,14 @@ impl Plan {
         self.packages.iter().any(|package| package.has_library)
     }
 
+    /// The program of a line of `--message-format=json`.
     fn program(&self, message: &str) -> Option<Program> {
-        let artifact: Artifact = serde_json::from_str(message).ok()?;
-        let executable = artifact.executable.filter(|_| artifact.profile.test)?;
-        let package = self.packages.iter().find(|package| package.manifest == artifact.manifest_path)?;
-        let name = format!("{} {}", package.name, artifact.target.name);
+        let artifact: Value = serde_json::from_str(message).ok()?;
+        let executable =
+            artifact["executable"].as_str().filter(|_| artifact["profile"]["test"] == true)?.into();
+        let manifest = Path::new(artifact["manifest_path"].as_str()?);
+        let package = self.packages.iter().find(|package| package.manifest == manifest)?;
+        let name = format!("{} {}", package.name, artifact["target"]["name"].as_str()?);
         let usual = if package.on_a_cluster { 60 } else { 5 };
         let guess =
             LONGEST.iter().find(|(longest, _)| *longest == name).map_or(usual, |(_, seconds)| *seconds);
@@ -152,25 +155,6 @@ impl Selected {
         let has_library = package.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"));
         Self { name, manifest, on_a_cluster, has_library }
     }
-}
-
-/// One line of `--message-format=json` about a file that was built.
-#[derive(Deserialize)]
-struct Artifact {
-    manifest_path: PathBuf,
-    target: Target,
-    profile: Profile,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
 }
 
 fn read(text: &str) -> BTreeMap<String, Duration> {

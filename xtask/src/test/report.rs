@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 /// Sums over libtest's summaries.
 #[derive(Default)]
 pub(super) struct Tally {
-    passed: usize,
+    pub(super) passed: usize,
     failed: usize,
     ignored: usize,
     /// The names of failed tests.
-    failures: Vec<String>,
+    pub(super) failures: Vec<String>,
     /// The names of programs that ended with an error.
-    broken: Vec<String>,
+    pub(super) broken: Vec<String>,
     /// The panic messages of failed tests, without backtraces and logs.
     messages: BTreeMap<String, Vec<String>>,
     /// The test whose panic message the next lines continue.
@@ -75,18 +75,6 @@ impl Tally {
 
     pub(super) fn is_success(&self) -> bool {
         self.failed == 0 && self.broken.is_empty()
-    }
-
-    pub(super) fn passed(&self) -> usize {
-        self.passed
-    }
-
-    pub(super) fn failures(&self) -> impl Iterator<Item = &str> {
-        self.failures.iter().map(String::as_str)
-    }
-
-    pub(super) fn broken(&self) -> impl Iterator<Item = &str> {
-        self.broken.iter().map(String::as_str)
     }
 
     fn ignored(&self) -> String {

@@ -16,15 +16,6 @@ pub(super) struct Folder {
     objects: Vec<(PathBuf, Value)>,
 }
 
-/// The identity of an object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    api_version: String,
-    kind: String,
-    namespace: String,
-    name: String,
-}
-
 /// Everything that differs. Its text is a unified diff from the folder to what the app asks for.
 pub(super) struct Drift<'o> {
     folder: &'o Path,
@@ -58,10 +49,10 @@ impl Folder {
         wanted: impl Fn(&Value) -> bool,
     ) -> Drift<'o> {
         let (mut differences, mut extra, mut foreign) = (Vec::new(), Vec::new(), 0);
-        let asked: BTreeMap<Key, &Value> = printed.iter().map(|object| (Key::of(object), object)).collect();
+        let asked: BTreeMap<_, &Value> = printed.iter().map(|object| (key(object), object)).collect();
         let mut seen = BTreeSet::new();
         for (path, found) in &self.objects {
-            let key = Key::of(found);
+            let key = key(found);
             match asked.get(&key) {
                 // Of two objects with one name the last applied one wins: the order is unknown.
                 Some(_) if !seen.insert(key) => extra.push(Difference::Extra(path, found)),
@@ -74,7 +65,7 @@ impl Folder {
                 None => foreign += 1,
             }
         }
-        let missing = printed.iter().filter(|object| !seen.contains(&Key::of(object)));
+        let missing = printed.iter().filter(|object| !seen.contains(&key(object)));
         differences.extend(missing.map(Difference::Missing));
         differences.append(&mut extra);
         Drift { folder: &self.path, differences, foreign }
@@ -161,16 +152,10 @@ impl Drift<'_> {
     }
 }
 
-impl Key {
-    fn of(object: &Value) -> Self {
-        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self {
-            api_version: text("/apiVersion"),
-            kind: text("/kind"),
-            namespace: text("/metadata/namespace"),
-            name: text("/metadata/name"),
-        }
-    }
+/// Version, kind, namespace and name: the identity of an object.
+fn key(object: &Value) -> [&str; 4] {
+    ["/apiVersion", "/kind", "/metadata/namespace", "/metadata/name"]
+        .map(|pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default())
 }
 
 /// A path, with its control characters escaped.
