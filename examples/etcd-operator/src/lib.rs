@@ -13,7 +13,7 @@ use vestibule::{App, Watch, on};
 
 pub use cluster::{EtcdCluster, EtcdClusterSpec, Storage};
 
-/// The definition, a defaulting hook, a validating hook, and the operator, which starts when the hooks are called.
+/// The definition, a defaulting hook, a validating hook, and the operator, which starts when the replica is ready.
 pub fn app() -> App {
     App::new("etcd-operator")
         .definition(EtcdCluster::crd())

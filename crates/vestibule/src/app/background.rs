@@ -25,8 +25,9 @@ pub(crate) enum WorkOver {
 
 impl App {
     /// Runs background work in the same process, such as an operator. It starts when `/readyz` first says `ok`: then every API
-    /// server trusts the certificate, and every watch has read its first list. So an operator never meets an object that its own
-    /// webhook has not seen. The work is dropped when serving ends.
+    /// server trusts the certificate, and every watch has read its first list. On a first start replicas that register their hooks
+    /// themselves do so ten seconds later: until then the operator may meet objects that no hook has seen. The work is dropped when
+    /// serving ends.
     ///
     /// Every replica runs it. Work that only one replica may do needs a leader election.
     ///

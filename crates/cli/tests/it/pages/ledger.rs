@@ -89,6 +89,11 @@ pub(super) const ROWS: &[Row] = &[
     here(REGISTRATION, "my-webhook serve --url", &[]),
     here(REGISTRATION, "my-webhook serve --service", &[]),
     here("docs/how-to/log-level.md", "my-webhook loglevel", &[("-n shop", "-n webhooks")]),
+    here(
+        CERTIFICATES,
+        "my-webhook manifests --identity mounted",
+        &[IMAGE, ("name=my-webhook", "name=injector")],
+    ),
     here(SWITCH_OFF, "kubectl delete", &[]),
     here(SWITCH_OFF, "vestibule manifests", &[IMAGE]),
     here("docs/explanation/registration-from-rules.md", "vestibule manifests", &[]),

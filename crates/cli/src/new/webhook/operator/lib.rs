@@ -24,7 +24,7 @@ pub struct GreetingSpec {
     pub text: String,
 }
 
-/// The definition, a validating hook, and the operator, which starts when the API server calls the hook.
+/// The definition, a validating hook, and the operator, which starts when the replica is ready.
 pub fn app() -> App {
     let greetings = on::<Greeting>([Create, Update]).failure_policy(FailurePolicy::Fail);
     App::new("my-operator")
