@@ -60,7 +60,9 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
         }
         let is_off = entry.key == "automountServiceAccountToken" && entry.value.parsed() == Some(false);
         if is_off && linted.rule.targets().contains(&Resource::Pods) {
-            let message = "pods keep their token despite `automountServiceAccountToken: false`".to_owned();
+            let message =
+                "the containers of pods keep their token despite `automountServiceAccountToken: false`"
+                    .to_owned();
             let help = "the token is mounted before the injector is called: set the field on the ServiceAccount, or use a workload as target";
             findings.push(linted.finding(&MOUNTED_TOKEN, entry.at, message, help));
         }

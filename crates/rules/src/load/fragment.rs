@@ -217,8 +217,9 @@ impl Reader {
             ("env", None) => self.error(&MISSING_FIELD, at, "a variable has no `name`", ""),
             ("env", Some(text)) => drop(self.check_pod_value(syntax::variable(text), "name", at)),
             ("envFrom", _) => {
-                let prefix = item.text("prefix").filter(|prefix| !prefix.is_empty());
-                prefix.map(|prefix| self.check_pod_value(syntax::variable(prefix), "prefix", at));
+                if let Some(prefix) = item.text("prefix").filter(|prefix| !prefix.is_empty()) {
+                    self.check_pod_value(syntax::variable(prefix), "prefix", at);
+                }
             }
             ("ports", Some(text)) => drop(self.check_pod_value(syntax::port(text), "name", at)),
             ("volumeMounts", None) => self.error(&MISSING_FIELD, at, "a mount has no `name`", ""),

@@ -111,7 +111,8 @@ impl Reader {
 
     /// Checks the policy by which a container restarts. Only beside rules for exit codes may it differ from that of other containers.
     fn restart_policy(&mut self, node: &Node, native: bool, regular: bool, on_conflict: OnConflict) {
-        let has_rules = !native && node.get("restartPolicyRules").is_some();
+        let are_rules = |rules: &Node| rules.as_list().is_none_or(|list| !list.is_empty());
+        let has_rules = !native && node.get("restartPolicyRules").is_some_and(are_rules);
         let policies: &[&str] = match has_rules {
             true if regular => &["Always", "Never", "OnFailure"],
             true => &["Never", "OnFailure"],
@@ -121,10 +122,11 @@ impl Reader {
         match node.get("restartPolicy") {
             Some(policy) if !policy.as_text().is_some_and(|text| policies.contains(&text)) => {
                 let help = match has_rules {
-                    true => format!("beside `restartPolicyRules` it takes {}", policies.join(", ")),
-                    false => "a native sidecar gets `restartPolicy: Always` by itself".to_owned(),
+                    true => format!("beside `restartPolicyRules` it is one of {}", policies.join(", ")),
+                    false if native => "a native sidecar gets `restartPolicy: Always` by itself".to_owned(),
+                    false => "write `restartPolicyRules` beside it, or leave it out".to_owned(),
                 };
-                self.error(&WRONG_VALUE, policy.at(), "`restartPolicy` cannot be set here", help);
+                self.error(&WRONG_VALUE, policy.at(), "`restartPolicy` cannot have this value here", help);
             }
             None if has_rules && on_conflict != OnConflict::Override => {
                 self.warning(&REFUSED_FIELDS, node.at(), "`restartPolicyRules` needs `restartPolicy`");

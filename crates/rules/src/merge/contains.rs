@@ -113,10 +113,11 @@ pub(crate) fn find<'d>(
             let key = key::of_overlay(wanted, keys);
             let is_same = |found: &View<'_>| key::of_view(*found, keys) == key;
             let has_all = |found: &View<'_>| is_same(found) && contains(*found, wanted, name, schema.item());
-            match () {
-                () if pod::first_takes_effect(name) => items.iter().position(is_same),
-                () if pod::may_repeat(keys) && items.iter().any(has_all) => items.iter().rposition(has_all),
-                () => items.iter().rposition(is_same),
+            if pod::first_takes_effect(name) {
+                items.iter().position(is_same)
+            } else {
+                let equal = pod::may_repeat(keys).then(|| items.iter().rposition(has_all)).flatten();
+                equal.or_else(|| items.iter().rposition(is_same))
             }
         }
         None => {

@@ -1,4 +1,4 @@
-//! Applies `remove`, the only part of a rule that removes something from the object.
+//! Applies `remove`: the parts of the object that a rule names for removal.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

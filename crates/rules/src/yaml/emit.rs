@@ -156,28 +156,12 @@ fn inline(text: &str) -> String {
     if text.contains(['"', '\\']) && text.chars().all(is_printable) {
         return format!("'{}'", text.replace('\'', "''"));
     }
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            character if is_printable(character) => quoted.push(character),
-            character => quoted.push_str(&escape(character)),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-fn escape(character: char) -> String {
-    match u32::from(character) {
-        code @ ..=0xff => format!("\\x{code:02x}"),
-        code @ ..=0xffff => format!("\\u{code:04x}"),
-        code => format!("\\U{code:08x}"),
-    }
+    // YAML reads the escapes of JSON.
+    let escaped = |character: char| match is_printable(character) {
+        true => character.to_string(),
+        false => format!("\\u{:04x}", u32::from(character)),
+    };
+    super::quote(text).chars().map(escaped).collect()
 }
 
 /// Whether every YAML reader takes the unquoted text for this text.

@@ -142,7 +142,7 @@ fn every_error_has_its_code_location_and_help() {
         ),
         (
             "initContainers: [{name: s, restartPolicy: Always, restartPolicyRules: [{action: Restart}]}]",
-            "VST0113 7:45 beside `restartPolicyRules` it takes Never, OnFailure",
+            "VST0113 7:45 beside `restartPolicyRules` it is one of Never, OnFailure",
         ),
         (
             "sidecars: [{name: s, position: {initContainers: front}}]",

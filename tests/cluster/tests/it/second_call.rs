@@ -9,10 +9,11 @@ use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 use vestibule_admission::Decision;
 use vestibule_injector::{Namespaces, app, compile};
-use vestibule_testenv::{Answer, Recorder};
+use vestibule_testenv::{Answer, Recorder, leave_out};
 
 use crate::cluster::Cluster;
 use crate::samples::{helloworld, names, pod};
+use crate::versions::minor;
 
 pub(crate) fn with_sidecar() -> App {
     async fn sidecar(mut pod: Pod, _: Context) -> Result<Pod, Reject> {
@@ -161,6 +162,10 @@ spec:
   sidecars: [{name: sidecar, image: 'sidecar:1', resources: {requests: {cpu: 10m}}}]
 ";
     let Some(cluster) = Cluster::shared().await else { return };
+    let minor = minor(&cluster).await;
+    if minor < 34 {
+        return leave_out(&format!("kube-apiserver 1.{minor} has no resources of pods by default"));
+    }
     let rules = compile([("sidecar.yaml", RULE)]).ok().unwrap();
     let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
     let mut object = pod("web", &[("app", "app:1")]);

@@ -134,7 +134,7 @@ fn counting_policy(cluster: &Cluster, reinvocation: &str) -> (Value, Value) {
 }
 
 /// The minor version of the API server: 30 of `v1.30.14`. Builds may leave `major` and `minor` empty.
-async fn minor(cluster: &Cluster) -> u32 {
+pub(crate) async fn minor(cluster: &Cluster) -> u32 {
     let reply = Reply::to(&cluster.client(), Method::GET, "/version", "application/json", &Value::Null).await;
     let version = reply.object()["gitVersion"].as_str().unwrap().to_owned();
     version.strip_prefix("v1.").and_then(|rest| rest.split('.').next()).unwrap().parse().unwrap()

@@ -56,7 +56,9 @@ impl Merge<'_, '_, '_, '_> {
             let sum = requested(&received, key);
             nanos(*amount) == Some(sum) && requested(&changed, key) > sum && !is_written(key)
         };
-        let raised = amounts_of_pod(&changed, "requests").filter(is_raised);
+        // Those of huge pages are the pod's limits.
+        let requests_of_pod = amounts_of_pod(&changed, "requests").filter(|(key, _)| !is_huge_pages(key));
+        let raised = requests_of_pod.filter(is_raised);
         raised.map(|(key, _)| requests.child(&key)).collect()
     }
 }
