@@ -145,6 +145,10 @@ fn every_error_has_its_code_location_and_help() {
             "VST0113 7:45 beside `restartPolicyRules` it is one of Never, OnFailure",
         ),
         (
+            "initContainers: [{name: s, restartPolicy: Never, restartPolicyRules: []}]",
+            "VST0113 7:45 write `restartPolicyRules` beside it, or leave it out",
+        ),
+        (
             "sidecars: [{name: s, position: {initContainers: front}}]",
             "VST0113 7:51 possible: `first`, `last`",
         ),

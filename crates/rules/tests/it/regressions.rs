@@ -139,6 +139,9 @@ fn a_disagreement_is_one_warning() {
 fn ports_within_one_rule_and_of_blocks_conflict_too() {
     let two = "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}, {name: t, image: i, mode: regular, ports: [{containerPort: 80, protocol: TCP}]}]";
     assert_eq!(codes(two), ["VST0116"]);
+    let ended = "sidecars: [{name: s, image: i, ports: [{containerPort: 80}]}]\ninitContainers: [{name: t, image: i, ports: [{containerPort: 80}], \
+                 restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [42]}}]}]";
+    assert_eq!(codes(ended), [""; 0], "an init container that ends frees its port");
     let block =
         "containerPatches:\n- select: {names: [two]}\n  ports: [{containerPort: 80}, {containerPort: 81}]";
     let web = pod(r#"{"containers":[{"name":"app","ports":[{"containerPort":80}]},{"name":"two"}]}"#);
