@@ -21,7 +21,10 @@ pub(super) struct Fixture {
     notes: watch::Receiver<Vec<Note>>,
 }
 
-/// A requested list or watch, or the error in the answer to a watch.
+/// In place of the code of an error: the request got no answer.
+const FAILED: u64 = 0;
+
+/// A requested list or watch, or its error.
 #[derive(Clone, Debug)]
 struct Note {
     uri: String,
@@ -46,8 +49,11 @@ impl Fixture {
         let before = self.noted(watches).await.len();
         self.proxy.cut();
         happens().await;
+        let failed =
+            |notes: &[Note]| notes[before..].iter().filter(of_it).any(|note| note.error == Some(FAILED));
+        let of_it = |note: &&Note| of_it(note) && note.error.is_none();
         let count = |notes: &[Note]| notes[before..].iter().filter(of_it).count();
-        let tried = count(&self.noted(|notes| count(notes) > 0).await);
+        let tried = count(&self.noted(failed).await);
         self.proxy.resume();
         let notes = self.noted(|notes| count(notes) > tried + 1).await;
         let versions: Vec<_> = notes[before..].iter().filter(of_it).map(Note::version).collect();
@@ -79,7 +85,8 @@ impl Fixture {
                 let gone = |note: &Note| note.uri == asked.uri && note.error == Some(410);
                 let told = notes.iter().skip(before).position(gone).map(|told| before + told + 1);
                 let later = notes.iter().skip(told.unwrap_or(notes.len()));
-                later.filter(|note| note.path() == asked.path()).cloned().collect::<Vec<_>>()
+                let later = later.filter(|note| note.path() == asked.path() && note.error != Some(FAILED));
+                later.cloned().collect::<Vec<_>>()
             };
             let notes = self.noted(|notes| since(notes).len() >= 2).await;
             let later = since(&notes);
@@ -133,6 +140,7 @@ fn noting(client: Client) -> (Client, watch::Receiver<Vec<Note>>) {
         if query.contains("Selector=") {
             note(None);
         }
+        let fail = note.clone();
         let mut said = Vec::new();
         let mut hear = move |data: &[u8]| {
             said.extend(data);
@@ -142,7 +150,7 @@ fn noting(client: Client) -> (Client, watch::Receiver<Vec<Note>>) {
             }
         };
         async move {
-            let response = client.send(request).await?;
+            let response = client.send(request).await.inspect_err(|_| fail(Some(FAILED)))?;
             Ok::<_, kube::Error>(response.map(|body| {
                 body.map_frame(move |frame| {
                     frame.data_ref().filter(|_| is_watch).into_iter().for_each(|data| hear(data));
