@@ -172,11 +172,7 @@ async fn of_files(
     let merged = merged.map_err(unusable)?;
     let proxy_url = proxy::url_in(&merged, context);
     let mut config = Config::from_custom_kubeconfig(merged, &options).await.map_err(unusable)?;
-    let chosen = proxy::choose(proxy_url, |name| std::env::var(name).ok(), &config.cluster_url);
-    let parsed = chosen.map(|(url, place)| {
-        proxy::parse(&url).ok_or_else(|| ClusterConfigError::Proxy { place: place.to_owned() })
-    });
-    config.proxy_url = parsed.transpose()?;
+    config.proxy_url = proxy::choose(proxy_url, |name| std::env::var(name).ok(), &config.cluster_url)?;
     Ok(config)
 }
 

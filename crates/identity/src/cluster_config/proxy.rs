@@ -6,26 +6,29 @@ use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::config::Kubeconfig;
 
+use super::ClusterConfigError;
+
 /// The protocols of proxies that `kube` connects to.
 const PROTOCOLS: [&str; 3] = ["http", "https", "socks5"];
 
-/// The proxy that kubectl would choose, and the place that names it: the cluster's `proxy-url`, whatever `NO_PROXY` says, else `HTTPS_PROXY`.
-/// `kube` compares `NO_PROXY` with the address of the proxy.
+/// The proxy that kubectl would choose: the cluster's `proxy-url`, whatever `NO_PROXY` says, else `HTTPS_PROXY`. `kube` compares `NO_PROXY`
+/// with the address of the proxy.
 pub(super) fn choose(
     proxy_url: Option<String>,
     variable: impl Fn(&str) -> Option<String>,
     cluster: &Uri,
-) -> Option<(String, &'static str)> {
+) -> Result<Option<Uri>, ClusterConfigError> {
     let variable = |name: &str| {
         let names = [name.to_owned(), name.to_lowercase()];
         names.iter().find_map(|name| variable(name).filter(|value| !value.is_empty()))
     };
     if let Some(url) = proxy_url {
-        return Some((url, "proxy-url of the kubeconfig"));
+        return parse(&url, "proxy-url of the kubeconfig").map(Some);
     }
-    let url = variable("HTTPS_PROXY")?;
+    let of_no_proxy = || is_excepted(cluster, &variable("NO_PROXY").unwrap_or_default());
+    let Some(url) = variable("HTTPS_PROXY").filter(|_| !of_no_proxy()) else { return Ok(None) };
     let url = if url.contains("://") { url } else { format!("http://{url}") };
-    (!is_excepted(cluster, &variable("NO_PROXY").unwrap_or_default())).then_some((url, "HTTPS_PROXY"))
+    parse(&url, "HTTPS_PROXY").map(Some)
 }
 
 /// The `proxy-url` of the context's cluster.
@@ -36,9 +39,10 @@ pub(super) fn url_in(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<S
     cluster.cluster.as_ref()?.proxy_url.clone().filter(|url| !url.is_empty())
 }
 
-/// The URL, unless `kube` does not know its protocol: its error would print the URL, which may have a password.
-pub(super) fn parse(url: &str) -> Option<Uri> {
-    url.parse().ok().filter(|url: &Uri| url.scheme_str().is_some_and(|scheme| PROTOCOLS.contains(&scheme)))
+/// Refuses protocols that `kube` does not know: its error would print the URL, which may have a password.
+fn parse(url: &str, place: &str) -> Result<Uri, ClusterConfigError> {
+    let is_known = |url: &Uri| url.scheme_str().is_some_and(|scheme| PROTOCOLS.contains(&scheme));
+    url.parse().ok().filter(is_known).ok_or_else(|| ClusterConfigError::Proxy { place: place.to_owned() })
 }
 
 /// Requests to this machine and to hosts of `NO_PROXY` use no proxy.
@@ -78,7 +82,8 @@ mod tests {
                 _ => Some(String::new()),
             };
             let found = choose(proxy_url.map(str::to_owned), variable, &cluster.parse().unwrap());
-            assert_eq!(found.map(|(url, _)| url).as_deref(), chosen, "{https_proxy} {no_proxy} {cluster}");
+            let chosen = chosen.map(|url: &str| url.parse::<Uri>().unwrap());
+            assert_eq!(found.unwrap(), chosen, "{https_proxy} {no_proxy} {cluster}");
         }
     }
 }

@@ -84,8 +84,9 @@ impl<'e, 'd, 'i> ItemLookup<'e, 'd, 'i> {
             Self::Indexed(list, indexes) => {
                 let by = IndexKey::of(schema, name, &item.overlay);
                 let index = by.and_then(|by| indexes.iter().find(|one| one.by == by));
-                // Of equal items, the index finds the last.
-                let is_last = || !pod::first_takes_effect(name) && name != "ports";
+                // Of items with one key, the index finds the last.
+                let may_repeat = || matches!(schema.list(), List::Map(keys) if pod::may_repeat(keys));
+                let is_last = || !pod::first_takes_effect(name) && !may_repeat();
                 match index.filter(|index| index.are_different() || is_last()) {
                     Some(places) => {
                         let index = places.find_item(&item.key, &item.overlay)?;

@@ -16,7 +16,7 @@ const NGINX_KEY: &str = "sidecar-injector-webhook.morven.me/inject";
 async fn inject(cluster: &Cluster, rule: &str) -> Webhook {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rules").join(rule);
     let rules = load(&path).unwrap();
-    cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await
+    cluster.serve_rules(rules).await
 }
 
 fn helloworld_pod(containers: &[(&str, &str)]) -> Value {

@@ -8,7 +8,7 @@ use serde_json::json;
 use vestibule::Operation::Create;
 use vestibule::{App, Context, FailurePolicy, Reject, on};
 use vestibule_admission::Decision;
-use vestibule_injector::{Namespaces, app, compile};
+use vestibule_injector::compile;
 use vestibule_testenv::{Answer, Recorder, leave_out};
 
 use crate::cluster::Cluster;
@@ -123,7 +123,7 @@ spec:
 ";
     let Some(cluster) = Cluster::shared().await else { return };
     let rules = compile([("seconds.yaml", RULE)]).ok().unwrap();
-    let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
+    let webhook = cluster.serve_rules(rules).await;
     let namespace = cluster.namespace(&[]).await;
     let class: RuntimeClass = serde_json::from_value(json!({
         "metadata": { "name": namespace.name() },
@@ -167,7 +167,7 @@ spec:
         return leave_out(&format!("kube-apiserver 1.{minor} has no resources of pods by default"));
     }
     let rules = compile([("sidecar.yaml", RULE)]).ok().unwrap();
-    let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
+    let webhook = cluster.serve_rules(rules).await;
     let mut object = pod("web", &[("app", "app:1")]);
     object["metadata"]["labels"] = json!({ "app": "web" });
     object["spec"]["resources"] = json!({ "limits": { "cpu": "1" } });

@@ -12,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use vestibule::identity::{Identity, Local};
 use vestibule::{App, ClientSettings, Options, Registration, Target};
+use vestibule_injector::{Namespaces, app};
+use vestibule_rules::RuleSet;
 use vestibule_server::Shutdown;
 use vestibule_testenv::{Installed, Service};
 
@@ -56,6 +58,11 @@ impl Cluster {
         webhook.service.wait_for_replicas(1).await.unwrap();
         webhook.register(self, &registration, change).await;
         webhook
+    }
+
+    /// Serves the injector by `rules`; it watches the namespaces of the API server.
+    pub(crate) async fn serve_rules(&self, rules: RuleSet) -> Webhook {
+        self.serve(app(rules, Namespaces::watched(self.client())).unwrap()).await
     }
 
     /// A webhook without replicas and without a registration.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vestibule_admission::Decision;
-use vestibule_injector::{Namespaces, app, compile};
+use vestibule_injector::compile;
 
 use crate::cluster::{Cluster, Reply};
 
@@ -71,7 +71,7 @@ fn workload(version: &str, kind: &str) -> Value {
 async fn an_update_that_leaves_the_manifest_leaves_the_injected_template() {
     let Some(cluster) = Cluster::shared().await else { return };
     let rules = compile([("all.yaml", RULE)]).ok().unwrap();
-    let webhook = cluster.serve(app(rules, Namespaces::watched(cluster.client())).unwrap()).await;
+    let webhook = cluster.serve_rules(rules).await;
     for (version, kind) in [
         ("apps/v1", "Deployment"),
         ("apps/v1", "StatefulSet"),

@@ -56,7 +56,7 @@ impl Merge<'_, '_, '_, '_> {
             let sum = requested(&received, key);
             nanos(*amount) == Some(sum) && requested(&changed, key) > sum && !is_written(key)
         };
-        // Those of huge pages are the pod's limits.
+        // The API server derives the pod's request of huge pages from the pod's limit, not from the containers.
         let requests_of_pod = amounts_of_pod(&changed, "requests").filter(|(key, _)| !is_huge_pages(key));
         let raised = requests_of_pod.filter(is_raised);
         raised.map(|(key, _)| requests.child(&key)).collect()
