@@ -15,7 +15,7 @@ use self::file::File;
 use crate::{cargo, files};
 
 /// The folders whose crates are checked.
-const FOLDERS: [&str; 3] = ["bench", "crates", "xtask"];
+const FOLDERS: [&str; 4] = ["bench", "crates", "examples", "xtask"];
 
 /// A module by the names on its path from the crate's root.
 type Module = Vec<String>;
@@ -25,7 +25,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut sources = BTreeSet::new();
     for folder in FOLDERS {
         for file in files::below(&cargo::workspace().join(folder))? {
-            sources.extend(file.ancestors().find(|path| path.ends_with("src")).map(Path::to_owned));
+            let is_example = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with("examples"));
+            let is_source =
+                |path: &&Path| path.ends_with("src") || (is_example(path) && path.join("main.rs").is_file());
+            sources.extend(file.ancestors().find(is_source).map(Path::to_owned));
         }
     }
     let mut found = 0;
@@ -45,7 +48,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             "files import from each other in a circle; move what both need to a file of its own, or pass it as an argument"
         );
     }
-    println!("circles: none in {} crates", sources.len());
+    println!("circles: none in {} crates and programs", sources.len());
     Ok(())
 }
 

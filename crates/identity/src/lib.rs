@@ -46,6 +46,8 @@
 //! # }
 //! ```
 
+mod client;
+mod client_error;
 mod cluster_config;
 mod desired;
 mod error;
@@ -71,10 +73,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use cluster_config::{
-    CLUSTER_ORDER, ClusterConfigError, client, cluster_config, connect, refusal_message, short_watch,
-    with_causes,
-};
+pub use client::{client, connect, short_watch};
+pub use client_error::{refusal_message, with_causes};
+pub use cluster_config::{CLUSTER_ORDER, ClusterConfigError, cluster_config};
 pub use desired::{Desired, DesiredError, DesiredUpdates};
 pub use error::{IdentityError, SourceError};
 pub use local::Local;

@@ -11,7 +11,7 @@ use vestibule_pki::ring::Moment;
 use zeroize::Zeroizing;
 
 use super::managed_fields::FieldManagers;
-use crate::cluster_config::with_causes;
+use crate::client_error::with_causes;
 use crate::{NamespacedName, RegistrationName};
 
 const JSON: &str = "application/json";

@@ -12,7 +12,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use tokio::sync::{mpsc, watch};
 
 use super::backoff::{Backoff, random_fraction};
-use crate::cluster_config::short_watch;
+use crate::client::short_watch;
 use crate::{Desired, NamespacedName, RegistrationName};
 
 /// An event of a watch.

@@ -4,8 +4,6 @@ use hyper::{Method, Request};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::record::Failure;
-
 /// A request to the API server, and where the review that it causes is written.
 #[derive(Deserialize)]
 pub(crate) struct Call {
@@ -38,12 +36,12 @@ enum Target {
 }
 
 /// The calls, in their order.
-pub(crate) fn all() -> Result<Vec<Call>, Failure> {
+pub(crate) fn all() -> anyhow::Result<Vec<Call>> {
     Ok(serde_saphyr::from_str(include_str!("calls.yaml"))?)
 }
 
 impl Call {
-    pub(crate) fn request(&self) -> Result<Request<Vec<u8>>, Failure> {
+    pub(crate) fn request(&self) -> anyhow::Result<Request<Vec<u8>>> {
         let (method, path, media_type) = match &self.target {
             Target::Post(path) => (Method::POST, path, "application/json"),
             Target::Delete(path) => (Method::DELETE, path, "application/json"),

@@ -13,7 +13,7 @@ mod record;
 use std::path::Path;
 use std::process::ExitCode;
 
-use record::{Corpus, Failure};
+use record::Corpus;
 use vestibule_testenv::Environment;
 
 #[tokio::main(flavor = "current_thread")]
@@ -25,13 +25,13 @@ async fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-async fn record(folder: &Path) -> Result<usize, Failure> {
+async fn record(folder: &Path) -> anyhow::Result<usize> {
     let environment = Environment::start().await?;
     let mut corpus = Corpus::start(&environment, folder).await?;
     for call in calls::all()? {

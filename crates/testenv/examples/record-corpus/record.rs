@@ -3,13 +3,12 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use serde_json::{Value, json};
 use vestibule_testenv::{Environment, Installed, Recorded, Recorder};
 
 use crate::calls::Call;
 use crate::normalize;
-
-pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// The folder of reviews, and the recorder that receives them.
 pub(crate) struct Corpus<'e> {
@@ -22,7 +21,7 @@ pub(crate) struct Corpus<'e> {
 
 impl<'e> Corpus<'e> {
     /// Installs hooks for every operation in namespace `corpus` and on cluster-scoped objects.
-    pub(crate) async fn start(environment: &'e Environment, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) async fn start(environment: &'e Environment, folder: &Path) -> anyhow::Result<Self> {
         std::fs::create_dir_all(folder)?;
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
@@ -55,7 +54,7 @@ impl<'e> Corpus<'e> {
     }
 
     /// Makes a call, and writes the review that it causes if the call has a file.
-    pub(crate) async fn make(&mut self, call: &Call) -> Result<(), Failure> {
+    pub(crate) async fn make(&mut self, call: &Call) -> anyhow::Result<()> {
         let client = match &call.service_account {
             Some(name) => self.environment.service_account("corpus", name).await?,
             None => self.environment.admin()?,
@@ -68,8 +67,8 @@ impl<'e> Corpus<'e> {
         match (&call.file, last, answer) {
             // Pods do not run here, so some calls fail after admission.
             (Some(file), Some(review), _) => self.keep(file, &call.about, &review)?,
-            (Some(file), None, Err(error)) => return Err(format!("{file}: no review, and {error}").into()),
-            (Some(file), None, Ok(_)) => return Err(format!("{file}: no review").into()),
+            (Some(file), None, Err(error)) => bail!("{file}: no review, and {error}"),
+            (Some(file), None, Ok(_)) => bail!("{file}: no review"),
             (None, _, answer) => drop(answer?),
         }
         if call.body["kind"] == "CustomResourceDefinition" {
@@ -79,7 +78,7 @@ impl<'e> Corpus<'e> {
         Ok(())
     }
 
-    fn keep(&mut self, name: &str, about: &str, review: &Recorded) -> Result<(), Failure> {
+    fn keep(&mut self, name: &str, about: &str, review: &Recorded) -> anyhow::Result<()> {
         let file = format!("{name}.json");
         std::fs::write(self.folder.join(&file), normalize::normalize(std::str::from_utf8(&review.body)?))?;
         self.files.push((file, about.to_owned()));
@@ -87,7 +86,7 @@ impl<'e> Corpus<'e> {
     }
 
     /// Writes the `README.md` of the folder.
-    pub(crate) async fn finish(self) -> Result<usize, Failure> {
+    pub(crate) async fn finish(self) -> anyhow::Result<usize> {
         let version = self.environment.admin()?.apiserver_version().await?.git_version;
         let mut page = format!(
             "# AdmissionReviews of a real kube-apiserver\n\n\
