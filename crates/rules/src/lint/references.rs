@@ -6,7 +6,7 @@ use super::containers::{commands, references};
 use crate::diagnostic::{Diagnostic, REMOVED_IN_USE, UNUSED};
 use crate::yaml::{Node, Value};
 
-const KEEP_VOLUME: &str = "keep the volume, or mount another";
+const KEEP_VOLUME: &str = "keep the volume, or use another";
 
 pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     for (field, prefix, what) in
@@ -26,27 +26,27 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     }
     for removal in linted.spec.items("remove") {
         if let Some(name) = removal.get("volumes").and_then(|volume| volume.text("name"))
-            && let Some(mount) = mount_of(linted, name)
+            && let Some(used) = use_of(linted, name)
         {
-            let message = format!("volume `{name}` is removed and mounted by the same rule");
-            findings.push(linted.finding(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME));
+            let message = format!("volume `{name}` is removed and used by the same rule");
+            findings.push(linted.finding(&REMOVED_IN_USE, used.at(), message, KEEP_VOLUME));
         }
         findings.extend(removal.get("env").and_then(|env| variable_in_use(linted, env)));
     }
 }
 
-/// Volumes that one rule removes and another rule mounts.
+/// Volumes that one rule removes and another rule uses.
 pub(super) fn between_rules(rules: &[LintedRule<'_>], findings: &mut Vec<Diagnostic>) {
     for linted in rules {
         for name in
             linted.spec.items("remove").iter().filter_map(|removal| removal.get("volumes")?.text("name"))
         {
             for other in rules.iter().filter(|other| other.rule.name != linted.rule.name) {
-                if let Some(mount) =
-                    mount_of(other, name).filter(|_| may_apply_to_one_object(linted.rule, other.rule))
+                if let Some(used) =
+                    use_of(other, name).filter(|_| may_apply_to_one_object(linted.rule, other.rule))
                 {
                     let message = format!("volume `{name}` is removed by rule `{}`", linted.rule.name);
-                    let found = other.finding(&REMOVED_IN_USE, mount.at(), message, KEEP_VOLUME);
+                    let found = other.finding(&REMOVED_IN_USE, used.at(), message, KEEP_VOLUME);
                     findings.push(found);
                 }
             }
@@ -76,10 +76,19 @@ fn variable_in_use<'b>(linted: &'b LintedRule<'b>, removed: &Node) -> Option<Dia
     Some(linted.finding(&REMOVED_IN_USE, at, message, "keep the variable, or read another"))
 }
 
-/// The first mount of the volume in the containers and blocks of the rule.
-fn mount_of<'p>(linted: &'p LintedRule<'_>, volume: &str) -> Option<&'p Node> {
-    let mounts = linted.all_containers().filter_map(|container| container.get("volumeMounts"));
-    mounts.filter_map(Node::as_list).flatten().find(|mount| mount.text("name") == Some(volume))
+/// The lists of a container whose items use volumes, each with the path to the name of the volume.
+const USES: [(&str, &[&str]); 3] = [
+    ("env", &["valueFrom", "fileKeyRef", "volumeName"]),
+    ("volumeDevices", &["name"]),
+    ("volumeMounts", &["name"]),
+];
+
+/// The first use of the volume in the containers and blocks of the rule.
+fn use_of<'p>(linted: &'p LintedRule<'_>, volume: &str) -> Option<&'p Node> {
+    let uses = |container: &'p Node, (list, name): (&str, &'static [&str])| {
+        container.items(list).iter().find(|item| item.find(name).and_then(Node::as_text) == Some(volume))
+    };
+    linted.all_containers().find_map(|container| USES.into_iter().find_map(|list| uses(container, list)))
 }
 
 /// Whether some text in `node` reads `prefix.name` or `prefix['name']`. Text that looks like it counts too.

@@ -142,6 +142,10 @@ fn a_removed_entry_that_is_in_use_gets_a_warning() {
     let removed = "remove: [{env: {containers: all, name: GONE}}]";
     let block = |what: &str| format!("containerPatches: [{{select: {{names: [app]}}, {what}}}]");
     let mounts = block("volumeMounts: [{name: v, mountPath: /v}]");
+    let file = |volume: &str| {
+        format!("env: [{{name: v, valueFrom: {{fileKeyRef: {{volumeName: {volume}, path: p, key: k}}}}}}]")
+    };
+    let volume = |others: &str| format!("remove: [{{volumes: {{name: v}}}}]\n{others}");
     for (specs, told) in [
         (vec![format!("{removed}\n{}", block("env: [{name: Y, value: 'x$(GONE)'}]"))], true),
         (vec![format!("{removed}\n{}", block("env: [{name: Y, value: 'x$$(GONE)'}]"))], false),
@@ -155,6 +159,10 @@ fn a_removed_entry_that_is_in_use_gets_a_warning() {
         ),
         (vec!["remove: [{volumes: {name: v}}]".to_owned(), mounts.clone()], true),
         (vec!["remove: [{volumes: {name: w}}]".to_owned(), mounts.clone()], false),
+        (vec![volume(&block("volumeDevices: [{name: v, devicePath: /v}]"))], true),
+        (vec![volume(&block(&file("v")))], true),
+        (vec![volume(&block(&file("w")))], false),
+        (vec![volume(""), format!("sidecars: [{{name: s, image: 's:1', {}}}]", file("v"))], true),
         (vec!["targets: [deployments]\nremove: [{volumes: {name: v}}]".to_owned(), mounts], false),
     ] {
         let found = found(&specs.iter().map(String::as_str).collect::<Vec<_>>());
