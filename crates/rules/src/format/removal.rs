@@ -37,7 +37,7 @@ pub(crate) static REMOVAL: Table = Table {
         map("tolerations", &TOLERATION_REMOVAL, "A toleration."),
         map("volumeDevices", &DEVICE_REMOVAL, "A block device."),
         map("volumeMounts", &MOUNT_REMOVAL, "A mount."),
-        map("volumes", &NAMED, "A volume that nothing mounts any more."),
+        map("volumes", &NAMED, "A volume that no container uses."),
     ],
 };
 
