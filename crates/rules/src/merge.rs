@@ -90,7 +90,7 @@ pub(crate) fn apply(
     for (index, block) in rule.blocks.iter().enumerate() {
         merge.block(index, block)?;
     }
-    merge.remove_derived_requests()?;
+    merge.remove_derived_amounts()?;
     merge.verify_mounts()?;
     merge.verify_fields()?;
     merge.verify_removed()?;

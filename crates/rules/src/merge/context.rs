@@ -12,6 +12,8 @@ use super::ports::PortIndex;
 use crate::rule::{OnConflict, Rule};
 
 pub(crate) struct MergeContext<'s> {
+    /// The rules of the round, before the values of their expressions are known.
+    pub(super) rules: Vec<&'s Rule>,
     pub(super) overrides: Overrides,
     /// The containers that rules inject. Blocks do not select them.
     pub(super) injected_names: InjectedNames<'s>,
@@ -39,7 +41,7 @@ impl<'s> MergeContext<'s> {
         let overrides = Overrides::of(rules, start, &injected_names);
         let dependencies = RefCell::new(RuleDependencies::among(rules.len()));
         let (leading, users, ports) = Default::default();
-        Self { overrides, injected_names, dependencies, leading, users, ports }
+        Self { rules: rules.to_vec(), overrides, injected_names, dependencies, leading, users, ports }
     }
 
     /// Removes the effects of `rule`, which has failed.

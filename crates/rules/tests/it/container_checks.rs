@@ -188,3 +188,40 @@ fn a_derived_request_of_the_pod_is_removed_when_the_rule_raises_the_sum() {
     let subject = Subject::new(&deployment, Resource::Deployments, Verb::Create, "n");
     assert_eq!(word(&evaluate(&of_deployments, &subject)), "error");
 }
+
+/// The API server derives the pod's limit of huge pages from those of its containers, and its request from that limit.
+#[test]
+fn derived_huge_pages_of_the_pod_are_removed_when_the_rule_raises_the_sum() {
+    let amounts = |amount: &str| format!(r#""cpu":"1","hugepages-2Mi":"{amount}""#);
+    let sidecar = "sidecars: [{name: s, image: s, resources: {limits: {cpu: 1, hugepages-2Mi: 2Mi}}}]";
+    let object = |of_pod: &str| {
+        let app = format!(r#"{{"name":"app","resources":{{"limits":{{{}}}}}}}"#, amounts("4Mi"));
+        let of_pod = amounts(of_pod).replace(r#""1""#, r#""2""#);
+        pod(&format!(
+            r#"{{"resources":{{"limits":{{{of_pod}}},"requests":{{{of_pod}}}}},"containers":[{app}]}}"#
+        ))
+    };
+    let rules = rules(&rule("r", sidecar));
+    let resources = &result(&rules, &object("4Mi"))["spec"]["resources"];
+    assert_eq!(*resources, json!({"limits": {"cpu": "2"}, "requests": {"cpu": "2"}}));
+    let resources = &result(&rules, &object("8Mi"))["spec"]["resources"];
+    assert_eq!(resources["limits"]["hugepages-2Mi"], "8Mi");
+}
+
+/// The second evaluation found another sum than the one that the first rule demands, and denied the pod.
+#[test]
+fn a_request_of_the_pod_that_an_earlier_rule_demands_stays() {
+    let object = pod(
+        r#"{"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"100m"}},"containers":[{"name":"app","resources":{"requests":{"cpu":"100m"}}}]}"#,
+    );
+    for (on_conflict, expected) in
+        [("keep", json!({})), ("override", json!({"cpu": "100m"})), ("deny", json!({"cpu": "100m"}))]
+    {
+        let own =
+            format!("onConflict: {on_conflict}\npod: {{spec: {{resources: {{requests: {{cpu: 100m}}}}}}}}");
+        let sidecar = "sidecars: [{name: s, image: s, resources: {requests: {cpu: 10m}}}]";
+        let both = rules(&(rule("a", &own) + &rule("b", sidecar)));
+        let made = result(&both, &object);
+        assert_eq!(made["spec"]["resources"]["requests"], expected, "{on_conflict}");
+    }
+}

@@ -11,6 +11,7 @@ use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::merge::{Failure, Merge};
 use crate::quantity::rounded_nanos;
+use crate::rule::{OnConflict, Part};
 use crate::subject::{is_native_sidecar, string_member};
 
 pub(super) static CHECKS: &[FieldCheck] = &[
@@ -23,9 +24,10 @@ pub(super) static CHECKS: &[FieldCheck] = &[
 ];
 
 impl Merge<'_, '_, '_, '_> {
-    /// Removes requests of the pod that are the sum of those of its containers, which the rule has raised. The API server derives an
-    /// absent request of a pod with limits from its containers before it calls webhooks, and again afterwards.
-    pub(in crate::merge) fn remove_derived_requests(&mut self) -> Result<(), Failure> {
+    /// Removes amounts of the pod that are the sum of those of its containers, which the rule has raised. The API server derives an
+    /// absent request of a pod with limits from its containers before it calls webhooks, and again afterwards; for huge pages it
+    /// derives the limit.
+    pub(in crate::merge) fn remove_derived_amounts(&mut self) -> Result<(), Failure> {
         let rule = self.rule;
         let injected = rule.injected.iter().map(|one| &one.item);
         let injected = injected.filter(|item| item.overlay.get("resources").is_some());
@@ -35,31 +37,43 @@ impl Merge<'_, '_, '_, '_> {
         // In the template of a workload nothing is derived.
         let clause = clauses.next().filter(|_| self.draft.layout.completes.is_none());
         let Some(clause) = clause else { return Ok(()) };
-        self.raised_requests().into_iter().try_for_each(|request| self.remove(clause, request))
+        self.raised_amounts().into_iter().try_for_each(|amount| self.remove(clause, amount))
     }
 
-    fn raised_requests(&self) -> Vec<Pointer> {
+    fn raised_amounts(&self) -> Vec<Pointer> {
         let Objects { changed: Some(changed), received: Some(received) } = self.objects() else {
             return Vec::new();
         };
         if amounts_of_pod(&received, "limits").next().is_none() {
             return Vec::new();
         }
-        let requests = self.draft.layout.spec.child("resources").child("requests");
-        let is_written = |key: &str| {
-            self.rule.spec.iter().any(|part| {
-                let path = part.path.iter().chain([&part.item.key]);
-                path.zip(["resources", "requests", key]).all(|(written, name)| written == name)
-            })
-        };
-        let is_raised = |(key, amount): &(Cow<'_, str>, View<'_>)| {
+        let resources = self.draft.layout.spec.child("resources");
+        let is_raised = |group: &str, key: &str, amount: View<'_>| {
             let sum = requested(&received, key);
-            nanos(*amount) == Some(sum) && requested(&changed, key) > sum && !is_written(key)
+            (group == "requests" || is_huge_pages(key))
+                && nanos(amount) == Some(sum)
+                && requested(&changed, key) > sum
+                && !self.is_demanded(group, key)
         };
-        // The API server derives the pod's request of huge pages from the pod's limit, not from the containers.
-        let requests_of_pod = amounts_of_pod(&changed, "requests").filter(|(key, _)| !is_huge_pages(key));
-        let raised = requests_of_pod.filter(is_raised);
-        raised.map(|(key, _)| requests.child(&key)).collect()
+        let of_group = |group: &'static str| {
+            let raised =
+                amounts_of_pod(&changed, group).filter(move |(key, amount)| is_raised(group, key, *amount));
+            raised.map(|(key, _)| resources.child(group).child(&key))
+        };
+        ["limits", "requests"].into_iter().flat_map(of_group).collect()
+    }
+
+    /// Whether the rule writes the amount of the pod, or an earlier rule writes it that would not keep another one in the next
+    /// evaluation.
+    fn is_demanded(&self, group: &str, key: &str) -> bool {
+        let is_amount = |part: &&Part| {
+            let path = part.path.iter().chain([&part.item.key]);
+            path.zip(["resources", group, key]).all(|(written, name)| written == name)
+        };
+        let earlier = self.context.rules.iter().take(self.rank).flat_map(|rule| &rule.spec);
+        let mut demanded = earlier.filter(is_amount);
+        self.rule.spec.iter().any(|part| is_amount(&part))
+            || demanded.any(|part| part.item.on_conflict != OnConflict::Keep)
     }
 }
 
@@ -90,7 +104,12 @@ fn huge_pages_of_pod(pod: &Pod<'_>) -> Option<String> {
     // The API server gives a pod of its own, but no template, the requests of its containers.
     let is_derived = |key| pod.containers().any(|container| request(container.view, key).is_some());
     let has_derived = pod.completes.is_none() && (is_derived("cpu") || is_derived("memory"));
-    huge_pages(pod.spec).filter(|_| !has_derived)
+    huge_pages(pod.spec).filter(|_| !has_derived).map(of_pod)
+}
+
+/// The sentence about the resources of the pod, which containers have too.
+fn of_pod(sentence: String) -> String {
+    format!("the pod itself: {sentence}")
 }
 
 /// The error in the huge pages of a container, or of the pod.
