@@ -16,6 +16,7 @@ use pod::{Container, Pod};
 
 use super::contains::holds;
 use super::{Failure, Merge, invalid};
+use crate::diagnostic::printable_short;
 use crate::overlay::Overlay;
 use crate::rule::{Block, BlockList, Clause, Injected, Item, OnConflict, Part};
 
@@ -246,13 +247,16 @@ impl FieldCheck {
 
     /// The error in `container`, or without one in the pod and all of its containers.
     fn error(&self, pod: &Pod<'_>, container: Option<Container<'_>>) -> Option<String> {
-        match (self.error, container) {
-            (CheckError::OfPod(error), _) => error(pod),
-            (CheckError::OfContainer(error), Some(container)) => error(pod, container),
-            (CheckError::OfContainer(error), None) => {
-                pod.containers().find_map(|container| error(pod, container))
-            }
-        }
+        let error = match self.error {
+            CheckError::OfPod(error) => return error(pod),
+            CheckError::OfContainer(error) => error,
+        };
+        let named = |container: Container<'_>| {
+            let sentence = error(pod, container)?;
+            let name = container.name().unwrap_or_default();
+            Some(format!("container `{}`: {sentence}", printable_short(&name)))
+        };
+        container.map_or_else(|| pod.containers().find_map(named), named)
     }
 }
 

@@ -174,6 +174,18 @@ fn pods_of_workloads_end_as_their_kind_demands() {
     }
 }
 
+/// The API server gives a pod of its own, but no template, the requests of its containers.
+#[test]
+fn huge_pages_of_a_template_need_a_resource_of_the_template() {
+    let lines = "targets: [pods, deployments]\npod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi}}}}";
+    let rules = rules(&rule("r", lines));
+    let pod = pod(r#"{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"}}}]}"#);
+    assert_eq!(word(&decide(&rules, &pod)), "applied");
+    let deployment = format!(r#"{{"spec":{{"template":{pod}}}}}"#);
+    let subject = Subject::new(&deployment, Resource::Deployments, Verb::Create, "n");
+    assert_eq!(word(&rules.evaluate(&subject).unwrap()), "error");
+}
+
 #[test]
 fn a_shared_profile_is_compared_with_annotations_in_templates_only() {
     let lines = "targets: [pods, deployments]\npod: {annotations: {container.apparmor.security.beta.kubernetes.io/app: runtime/default}}";

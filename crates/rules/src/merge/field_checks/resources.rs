@@ -18,7 +18,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &["resources"], |_, container| over_limit(container.view)),
     FieldCheck::of_container(&[], &["resources"], |_, container| huge_pages(container.view)),
     FieldCheck::of_container(&[], &["resources"], claims),
-    FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec)),
+    FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec).map(of_pod)),
     FieldCheck::of_pod(&["resources"], huge_pages_of_pod),
     FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];

@@ -11,7 +11,12 @@ const OF_PODS: &[Row] = &[
         "",
         "more `cpu` would be requested than its limit allows",
     ),
-    ("pod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi}}}}", "", "", "huge pages need `cpu` or `memory`"),
+    (
+        "pod: {spec: {resources: {limits: {hugepages-2Mi: 2Mi}}}}",
+        "",
+        "",
+        "the pod itself: huge pages need `cpu` or `memory`",
+    ),
     (
         "pod: {spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [app]}]}}",
         "",
@@ -140,7 +145,7 @@ pub(crate) const OF_CONTAINERS: &[Row] = &[
         "privileged container",
     ),
     ("resources: {claims: [{name: gpu}]}", "", "", "no resource claim `gpu`"),
-    ("resources: {limits: {hugepages-2Mi: 2Mi}}", "", "", "`cpu` or `memory`"),
+    ("resources: {limits: {hugepages-2Mi: 2Mi}}", "", "", "`: huge pages need `cpu` or `memory`"),
     ("securityContext: {procMount: Unmasked}", "", "", "`hostUsers: false`"),
     ("securityContext: {runAsUser: 7}", r#""os":{"name":"windows"}"#, "", "Windows cannot have `runAsUser`"),
     (
