@@ -45,6 +45,9 @@ const OVERRIDING_MOUNTS: &str = "volumeMounts with onConflict: override";
 /// The name of `ports` with `onConflict: override`. Other ports are compared with those of all containers when they are added.
 const OVERRIDING_PORTS: &str = "ports with onConflict: override";
 
+/// The name of `env` with a `fileKeyRef`.
+const FILE_VARIABLES: &str = "env with fileKeyRef";
+
 /// Fields that most containers have, and of which there is no check: the checks need not be searched for them.
 const UNCHECKED: [&str; 4] = ["args", "command", "env", "name"];
 
@@ -103,6 +106,7 @@ impl<'r> Merge<'_, 'r, '_, '_> {
     fn related_field(&self, item: &'r Item, name: &'r str) -> Option<&'r str> {
         let has_propagation = || item.overlay.items_of("volumeMounts").iter().any(has_propagation);
         match name {
+            "env" if item.overlay.items_of("env").iter().any(has_file) => Some(FILE_VARIABLES),
             _ if UNCHECKED.contains(&name) => None,
             // A host process container runs on Windows only. Its pod should say so, and a rule for Linux does not match it then.
             "image" if self.rule.matching.os == Some("linux") => None,
@@ -207,6 +211,7 @@ fn written<'r>(parts: impl Iterator<Item = &'r Part>) -> impl Iterator<Item = (&
 /// The name of a list in the checks.
 fn related_name(list: &BlockList) -> &'static str {
     match list.member {
+        "env" if list.items.iter().any(|item| has_file(&item.overlay)) => FILE_VARIABLES,
         "volumeMounts" if list.items.iter().any(|item| has_propagation(&item.overlay)) => "volumeMounts",
         "volumeMounts" if list.items.iter().any(overrides) => OVERRIDING_MOUNTS,
         "volumeMounts" => PLAIN_MOUNTS,
@@ -217,6 +222,10 @@ fn related_name(list: &BlockList) -> &'static str {
 
 fn has_propagation(mount: &Overlay) -> bool {
     mount.get("mountPropagation").is_some()
+}
+
+fn has_file(variable: &Overlay) -> bool {
+    variable.get("valueFrom").is_some_and(|source| source.get("fileKeyRef").is_some())
 }
 
 fn overrides(item: &Item) -> bool {

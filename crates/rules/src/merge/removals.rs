@@ -20,7 +20,7 @@ type VolumeName = for<'d> fn(View<'d>) -> Option<Cow<'d, str>>;
 
 /// The lists of a container whose items use volumes.
 const USES: [(&str, VolumeName); 3] = [
-    ("env", |variable| string_member(present(present(variable, "valueFrom")?, "fileKeyRef")?, "volumeName")),
+    ("env", |variable| file_volume(variable)),
     ("volumeDevices", |device| string_member(device, "name")),
     ("volumeMounts", |mount| string_member(mount, "name")),
 ];
@@ -125,6 +125,11 @@ impl<'r> Merge<'_, 'r, '_, '_> {
             None => Ok(()),
         }
     }
+}
+
+/// The volume of the file from which `variable` takes its value.
+pub(super) fn file_volume<'d>(variable: View<'d>) -> Option<Cow<'d, str>> {
+    string_member(present(present(variable, "valueFrom")?, "fileKeyRef")?, "volumeName")
 }
 
 /// Whether the text of `uses` may contain the name of a removed volume. Most texts do not, and need not be parsed.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use vestibule_patch::View;
 
 use super::pod::{Container, Pod, flag, is_text, items, names_of};
-use super::{FieldCheck, OVERRIDING_MOUNTS, OVERRIDING_PORTS, PLAIN_MOUNTS};
+use super::{FILE_VARIABLES, FieldCheck, OVERRIDING_MOUNTS, OVERRIDING_PORTS, PLAIN_MOUNTS};
 use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
+use crate::merge::removals::file_volume;
 use crate::subject::string_member;
 
 /// Fields that only containers may have that do not end.
@@ -30,6 +31,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
         &[OVERRIDING_MOUNTS, PLAIN_MOUNTS, "volumeDevices", "volumeMounts"],
         devices,
     ),
+    FieldCheck::of_container(&["volumes"], &[FILE_VARIABLES], files),
     FieldCheck::of_container(&["hostNetwork"], &[OVERRIDING_PORTS, "ports"], host_ports),
     FieldCheck::of_container(&[], &[OVERRIDING_PORTS], port_names),
 ];
@@ -140,6 +142,17 @@ fn devices(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
         (!names.insert(name) || !paths.insert(path))
             .then(|| format!("the volume or the path of device `{shown}` is used twice in one container"))
     })
+}
+
+fn files(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
+    let mut used = container.items("env").filter_map(file_volume);
+    // A volume without a source is an `emptyDir`.
+    let is_directory =
+        |volume: &View<'_>| present(*volume, "emptyDir").is_some() || volume.entries().len() == 1;
+    let directories = || names_of(items(pod.spec, "volumes").filter(is_directory));
+    let volume = used.find(|name| !pod.lookups.directories.get_or_init(directories).contains(name))?;
+    let volume = printable_short(&volume);
+    Some(format!("a `fileKeyRef` names volume `{volume}`, which is no `emptyDir` volume of the pod"))
 }
 
 fn host_ports(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {

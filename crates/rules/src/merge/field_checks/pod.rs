@@ -24,6 +24,8 @@ pub(super) struct Lookups<'d> {
     pub(super) containers: OnceCell<HashMap<(bool, Cow<'d, str>), Container<'d>>>,
     pub(super) annotations: OnceCell<HashMap<Cow<'d, str>, View<'d>>>,
     pub(super) claims: OnceCell<HashSet<Cow<'d, str>>>,
+    /// The `emptyDir` volumes.
+    pub(super) directories: OnceCell<HashSet<Cow<'d, str>>>,
     /// The volumes that cannot be devices.
     pub(super) file_systems: OnceCell<HashSet<Cow<'d, str>>>,
 }

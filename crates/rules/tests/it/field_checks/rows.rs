@@ -112,6 +112,12 @@ const WITH_OVERRIDE: &[Row] = &[
         "volume `v` is not a",
     ),
     (
+        "volumes: [{name: w, persistentVolumeClaim: {claimName: c}}]",
+        "",
+        r#""env":[{"name":"A","valueFrom":{"fileKeyRef":{"volumeName":"w","path":"p","key":"k"}}}]"#,
+        "volume `w`, which is no `emptyDir`",
+    ),
+    (
         "containerPatches: [{select: {all: true}, ports: [{containerPort: 80, hostPort: 80}]}]",
         "",
         "",
@@ -137,7 +143,12 @@ const WITH_OVERRIDE: &[Row] = &[
     ),
 ];
 
+const FILE_OF_GONE: &str = "env: [{name: A, valueFrom: {fileKeyRef: {volumeName: gone, path: p, key: k}}}]";
+const FILE_OF_CLAIM: &str = "env: [{name: A, valueFrom: {fileKeyRef: {volumeName: v, path: p, key: k}}}]";
+
 pub(crate) const OF_CONTAINERS: &[Row] = &[
+    (FILE_OF_GONE, "", "", "volume `gone`, which is no `emptyDir` volume of the pod"),
+    (FILE_OF_CLAIM, "", "", "volume `v`, which is no `emptyDir` volume of the pod"),
     (
         "volumeMounts: [{name: v, mountPath: /m, mountPropagation: Bidirectional}]",
         "",
@@ -317,6 +328,16 @@ pub(crate) const ALIKE: &[(&str, &str, &str)] = &[
     (
         "containerPatches: [{select: {names: [app]}, resources: {claims: [{name: gpu}]}}]",
         r#""resourceClaims":[{"name":"gpu","resourceClaimName":"c"}]"#,
+        "",
+    ),
+    (
+        "containerPatches: [{select: {names: [app]}, env: [{name: A, valueFrom: {fileKeyRef: {volumeName: w, path: p, key: k}}}]}]",
+        "",
+        "",
+    ),
+    (
+        "volumes: [{name: files}]\nsidecars: [{name: s, image: i, env: [{name: A, valueFrom: {fileKeyRef: {volumeName: files, path: p, key: k}}}]}]",
+        "",
         "",
     ),
     ("pod: {spec: {resources: {limits: {cpu: 2}}}}", "", r#""resources":{"requests":{"cpu":"2"}}"#),
