@@ -28,6 +28,11 @@ type Row = (&'static [&'static str], Option<Member>, Constraint);
 /// A Secret in a projected volume, whose name is in another field than that of a volume of its own.
 const PROJECTED_SECRET: &str = "sources[].secret";
 
+/// The resources of the pod itself.
+const POD_RESOURCES: &str = "pod.spec.resources";
+const POD_LIMITS: &str = "pod.spec.resources.limits";
+const POD_REQUESTS: &str = "pod.spec.resources.requests";
+
 const ANY: &[&str] = &[];
 const CONTAINERS: &[&str] = &["containerPatches", "initContainers", "sidecars"];
 const LOCAL: &[&str] = &["Localhost"];
@@ -61,6 +66,8 @@ const ANYWHERE: &[Row] = &[
     (&["pod.spec"], Some(("overhead", ANY)), Needs(&[("runtimeClassName", ANY)])),
     (&["pod.spec"], Some(("preemptionPolicy", &["Never"])), Needs(&[("priorityClassName", ANY)])),
     (&["pod.spec"], Some(("priority", ANY)), Needs(&[("priorityClassName", ANY)])),
+    (&[POD_RESOURCES], None, Excludes(("claims", ANY))),
+    (&[POD_LIMITS, POD_REQUESTS], None, Excludes(("ephemeral-storage", ANY))),
     (PROFILES, Some(("type", LOCAL)), Needs(&[("localhostProfile", ANY)])),
     (PROFILES, Some(("localhostProfile", ANY)), Needs(&[("type", LOCAL)])),
     (&["readinessProbe"], None, Excludes(("terminationGracePeriodSeconds", ANY))),
@@ -136,7 +143,7 @@ impl Reader {
         }
         let entries = node.as_map().unwrap_or_default();
         for entry in paired_in_order(entries, item.members(), names).into_iter().flatten() {
-            self.check_within(&entry.value, &entry.key, is_complete);
+            self.check_within(&entry.value, object_name(field, &entry.key), is_complete);
         }
     }
 
@@ -220,6 +227,9 @@ impl Reader {
 fn object_name<'n>(list: &str, field: &'n str) -> &'n str {
     match (list, field) {
         ("sources", "secret") => PROJECTED_SECRET,
+        ("pod.spec", "resources") => POD_RESOURCES,
+        (POD_RESOURCES, "limits") => POD_LIMITS,
+        (POD_RESOURCES, "requests") => POD_REQUESTS,
         _ => field,
     }
 }
