@@ -72,8 +72,13 @@ fn contains_member(found: View<'_>, member: &Member, name: &str, schema: Schema<
             };
             contains(found, &member.value, name, schema)
         }
-        None => means_absence(|| Some(found), map, &member.name, &member.value),
+        None => is_dropped(member) || means_absence(|| Some(found), map, &member.name, &member.value),
     }
+}
+
+/// Whether API servers with the feature gates of Kubernetes 1.36 drop the member. An object that contains nothing else is dropped too.
+fn is_dropped(member: &Member) -> bool {
+    member.name == "stopSignal" || member.name == "lifecycle" && member.value.members().iter().all(is_dropped)
 }
 
 fn contains_items(found: View<'_>, wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {

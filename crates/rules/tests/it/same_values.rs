@@ -38,6 +38,25 @@ fn only_equal_values_stay() {
     }
 }
 
+/// Kubernetes 1.36 drops the field unless a feature gate is on. The next call found another container, and a required rule denied the pod.
+#[test]
+fn a_container_without_a_field_that_the_api_server_drops_is_the_same() {
+    let has = |lifecycle: &str| pod(&format!(r#"{{"containers":[{{"name":"s","image":"i"{lifecycle}}}]}}"#));
+    let stop = "stopSignal: SIGUSR1";
+    let hook = "stopSignal: SIGUSR1, preStop: {sleep: {seconds: 5}}";
+    let sleep = r#""preStop":{"sleep":{"seconds":5}}"#;
+    for (fields, lifecycle, expected) in [
+        (stop, String::new(), "unchanged"),
+        (stop, r#","lifecycle":{"stopSignal":"SIGTERM"}"#.to_owned(), "conflict"),
+        (hook, format!(r#","lifecycle":{{{sleep}}}"#), "unchanged"),
+        (hook, String::new(), "conflict"),
+    ] {
+        let sidecar = format!("sidecars: [{{name: s, image: i, mode: regular, lifecycle: {{{fields}}}}}]");
+        let rules = rules(&rule("r", &sidecar));
+        assert_eq!(word(&decide(&rules, &has(&lifecycle))), expected, "{fields} {lifecycle}");
+    }
+}
+
 #[test]
 fn a_conflict_names_the_item_and_its_list() {
     let block =

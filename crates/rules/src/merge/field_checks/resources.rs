@@ -18,7 +18,7 @@ pub(super) static CHECKS: &[FieldCheck] = &[
     FieldCheck::of_container(&[], &["resources"], |_, container| over_limit(container.view)),
     FieldCheck::of_container(&[], &["resources"], |_, container| huge_pages(container.view)),
     FieldCheck::of_container(&[], &["resources"], claims),
-    FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec).map(of_pod)),
+    FieldCheck::of_pod(&["resources"], |pod| over_limit(pod.spec).as_deref().map(of_pod)),
     FieldCheck::of_pod(&["resources"], huge_pages_of_pod),
     FieldCheck::of_pod(&["resources"], excess).with_container(&["resources"]),
 ];
@@ -104,11 +104,11 @@ fn huge_pages_of_pod(pod: &Pod<'_>) -> Option<String> {
     // The API server gives a pod of its own, but no template, the requests of its containers.
     let is_derived = |key| pod.containers().any(|container| request(container.view, key).is_some());
     let has_derived = pod.completes.is_none() && (is_derived("cpu") || is_derived("memory"));
-    huge_pages(pod.spec).filter(|_| !has_derived).map(of_pod)
+    huge_pages(pod.spec).filter(|_| !has_derived).as_deref().map(of_pod)
 }
 
 /// The sentence about the resources of the pod, which containers have too.
-fn of_pod(sentence: String) -> String {
+fn of_pod(sentence: &str) -> String {
     format!("the pod itself: {sentence}")
 }
 
