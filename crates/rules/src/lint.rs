@@ -3,6 +3,7 @@
 mod admission_policy;
 mod conflicts;
 mod containers;
+mod defaults;
 mod references;
 mod security;
 mod templates;
@@ -49,6 +50,7 @@ impl RuleSet {
         }
         for rule in &rules {
             containers::lint(rule, &mut findings);
+            defaults::lint(rule, &mut findings);
             security::lint(rule, &mut findings);
             references::lint(rule, &mut findings);
             templates::lint(rule, &mut findings);

@@ -115,4 +115,5 @@ codes! {
     TEMPLATE_TEXT = "VST0212", "a placeholder of another template language", Hint;
     REFUSED_FIELDS = "VST0213", "fields that the API server refuses", Warning;
     MOUNTED_TOKEN = "VST0214", "a service account token that stays mounted", Warning;
+    KEPT_DEFAULT = "VST0215", "a field that pods have already", Warning;
 }

@@ -78,6 +78,25 @@ fn a_token_that_pods_keep_gets_a_warning() {
     assert!(found(&[&field.replace("false", "true")]).is_empty());
 }
 
+/// The API server writes its defaults before it calls webhooks.
+#[test]
+fn a_default_that_the_rule_keeps_gets_a_warning() {
+    let block = |fields: &str| format!("containerPatches: [{{select: {{all: true}}, {fields}}}]");
+    let account = "pod: {spec: {serviceAccountName: a}}";
+    for (spec, told) in [
+        ("pod: {spec: {dnsPolicy: Default}}".to_owned(), true),
+        ("onConflict: override\npod: {spec: {dnsPolicy: Default}}".to_owned(), false),
+        ("pod: {spec: {replace: [dnsPolicy], dnsPolicy: Default}}".to_owned(), false),
+        (account.to_owned(), true),
+        (format!("targets: [deployments]\n{account}"), false),
+        (block("imagePullPolicy: Always"), true),
+        (block("workingDir: /"), false),
+    ] {
+        let found = found(&[&spec]);
+        assert_eq!(found.iter().any(|one| one.starts_with("VST0215")), told, "{spec}: {found:?}");
+    }
+}
+
 #[test]
 fn two_rules_that_override_one_key_get_a_warning() {
     let env = |value: &str, more: &str| {
