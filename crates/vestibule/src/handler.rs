@@ -85,7 +85,7 @@ pub trait Mutate<T>: Send + Sync + 'static {
 /// async fn guard(change: Change<Deployment>, _: Context) -> Result<(), Reject> {
 ///     let replicas = change.object().and_then(|deployment| deployment.spec.as_ref()?.replicas);
 ///     if replicas > Some(10) {
-///         return Err(deny("too many replicas").field("spec.replicas", "at most 10"));
+///         return Err(deny("too many replicas").invalid().field("spec.replicas", "at most 10"));
 ///     }
 ///     Ok(())
 /// }

@@ -40,9 +40,8 @@ async fn images(change: Change<Pod>, _: Context) -> Result<(), Reject> {
         let name = image.rsplit('/').next().unwrap_or_default();
         if !name.contains([':', '@']) {
             let field = format!("spec.containers[{index}].image");
-            denial = Some(
-                denial.unwrap_or_else(|| deny("images need a tag")).field(field, "neither tag nor digest"),
-            );
+            let denied = denial.unwrap_or_else(|| deny("images need a tag").invalid());
+            denial = Some(denied.field(field, "neither tag nor digest"));
         }
     }
     denial.map_or(Ok(()), Err)

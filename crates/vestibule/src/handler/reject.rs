@@ -36,7 +36,7 @@ pub struct Reject(Outcome);
 /// # use vestibule::{deny, Reject};
 /// fn check(replicas: i32) -> Result<(), Reject> {
 ///     if replicas > 10 {
-///         return Err(deny("too many replicas").field("spec.replicas", "at most 10"));
+///         return Err(deny("too many replicas").invalid().field("spec.replicas", "at most 10"));
 ///     }
 ///     Ok(())
 /// }
@@ -63,7 +63,8 @@ pub fn too_many_requests(seconds: u32, why: impl Into<String>) -> Reject {
 }
 
 impl Reject {
-    /// Adds a field and its error, which kubectl prints. A fault is not changed.
+    /// Adds a field and its error. kubectl prints the fields of a denial that is [`invalid`](Self::invalid), and of every other one the
+    /// message only. Events of controllers, such as a ReplicaSet's, have the message only. A fault is not changed.
     #[must_use]
     pub fn field(self, field: impl Into<String>, message: impl Into<String>) -> Self {
         self.map(|denial| denial.field(field, message))
@@ -81,7 +82,8 @@ impl Reject {
         self.map(|denial| denial.reason(reason))
     }
 
-    /// Sets 422 and the reason `Invalid`, as the API server's own validation does for an invalid object. A fault is not changed.
+    /// Sets 422 and the reason `Invalid`, as the API server's own validation does for an invalid object. If there are fields, kubectl
+    /// prints them in place of the message. A fault is not changed.
     #[must_use]
     pub fn invalid(self) -> Self {
         self.code(422).reason("Invalid")

@@ -48,7 +48,7 @@ fn right(group: &str, resource: &str, verbs: &[&str]) -> PolicyRule {
 /// Refuses a text of spaces.
 async fn words(change: Change<Greeting>, _: Context) -> Result<(), Reject> {
     if change.object().is_some_and(|greeting| greeting.spec.text.trim().is_empty()) {
-        return Err(deny("a greeting needs words").field("spec.text", "it has no word"));
+        return Err(deny("a greeting needs words").invalid().field("spec.text", "it has no word"));
     }
     Ok(())
 }

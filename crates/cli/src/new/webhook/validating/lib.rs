@@ -14,7 +14,7 @@ pub fn app() -> App {
 /// Names all images that are wrong, each by its field.
 async fn images(change: Change<Pod>, _: Context) -> Result<(), Reject> {
     let containers = change.object().and_then(|pod| pod.spec.as_ref()).map(|spec| &spec.containers);
-    let (mut denial, mut is_denied) = (deny("images need a tag or a digest"), false);
+    let (mut denial, mut is_denied) = (deny("images need a tag or a digest").invalid(), false);
     for (index, container) in containers.into_iter().flatten().enumerate() {
         let image = container.image.as_deref().unwrap_or_default();
         // A port of the registry is before the last slash.
