@@ -77,13 +77,15 @@ pub(super) fn resource(
     }
     let group = api_version.parse::<GroupVersion>().map_or_else(|_| String::new(), |parsed| parsed.group);
     // A subresource may carry an object of another group: `deployments/scale` a Scale.
-    let named = entry.on.rules.iter().find(|rule| {
+    let named = entry.on.rules.iter().filter(|rule| {
         let (named, of) = parts(rule);
         named != "*"
             && plural.is_none_or(|plural| plural == named)
             && rule.group != "*"
             && if subresource.is_some() { of == subresource } else { rule.group == group }
     });
+    // Among rules for `pods/binding` and `bindings`, a Binding without a subresource is of the second.
+    let named = named.min_by_key(|rule| parts(rule).1 != subresource);
     match (named, plural) {
         (Some(rule), _) if rule.group == group => Ok(resource(api_version, parts(rule).0)),
         (Some(rule), _) => {

@@ -134,6 +134,13 @@ async fn the_resource_of_an_object_of_another_group_is_the_one_of_the_rules() {
     let request = || call(&app, "scale").update(&scale, &scale);
     request().await.assert_denied("apps/v1 deployments");
     request().resource("statefulsets").await.assert_denied("apps/v1 statefulsets");
+    let rules = ["pods/binding", "bindings"].map(|plural| Rule::new("v1", plural, [Create]));
+    let on = on_rules::<Value>(rules).failure_policy(FailurePolicy::Fail);
+    let app = App::new("kit").validate("binding", on, resource);
+    let binding = json!({ "apiVersion": "v1", "kind": "Binding", "metadata": { "name": "web" } });
+    let request = || call(&app, "binding").create(&binding);
+    request().await.assert_denied("/v1 bindings");
+    request().subresource("binding").await.assert_denied("/v1 pods");
 }
 
 #[tokio::test]
