@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use vestibule_identity::{Settings, Source};
+use vestibule_identity::{NamespacedName, Settings, Source};
 
 use self::drift::Folder;
 use self::workload::WorkloadArguments;
@@ -196,8 +196,18 @@ impl ManifestsArguments {
         }
         installation.arguments.extend(self.cluster.path.iter().map(|path| format!("--path={path}")));
         self.workload.apply(&mut installation);
+        if let Some(service) = service.filter(|service| self.shares_service(app, &installation, service)) {
+            say(format_args!(
+                "note: --name does not rename the Service {service}: give each installation of a namespace a --service too"
+            ));
+        }
         self.clients.apply(app, &mut installation)?;
         Ok(installation)
+    }
+
+    /// Whether another installation with another `--name` would have the same Service, and so this one's calls.
+    fn shares_service(&self, app: &App, installation: &Installation, service: &NamespacedName) -> bool {
+        self.service.is_none() && installation.name != app.name() && service.name != installation.name
     }
 
     fn target(&self, app: &App) -> Result<Target, CommandError> {

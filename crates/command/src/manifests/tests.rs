@@ -41,6 +41,19 @@ fn told(objects: &[Value]) -> Vec<&str> {
 }
 
 #[test]
+fn an_installation_with_another_name_shares_its_service_unless_it_names_one() {
+    for (flags, shares) in
+        [(&[][..], false), (&["--name", "blue"], true), (&["--name", "blue", "--service", "blue"], false)]
+    {
+        let asked = ["manifests", "--namespace", "shop"].iter().chain(flags).copied();
+        let Command::Manifests(manifests) = parsed(&asked.collect::<Vec<_>>()) else { panic!("manifests") };
+        let installation = manifests.installation(&app()).unwrap();
+        let service = installation.target.service_name().unwrap();
+        assert_eq!(manifests.shares_service(&app(), &installation, &service), shares, "{flags:?}");
+    }
+}
+
+#[test]
 fn the_arguments_of_the_pods_match_the_other_objects() {
     for (flags, port, metrics) in [
         (&[][..], 10250, 9090),

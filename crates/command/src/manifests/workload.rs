@@ -22,7 +22,7 @@ pub(super) struct WorkloadArguments {
     /// How many pods [default: 2]
     #[arg(long, env = "VESTIBULE_REPLICAS", value_name = "COUNT")]
     replicas: Option<u16>,
-    /// The name of the objects, if it is not the webhook's name.
+    /// The name of the objects, if it is not the webhook's name; --service names the Service.
     #[arg(long, env = "VESTIBULE_NAME")]
     name: Option<String>,
     /// Pods use their nodes' network, where the API server cannot reach theirs: with a port of their own, and without a
