@@ -185,7 +185,7 @@ impl App {
     /// Adds metrics of the app's own to `/metrics`, by the types of [`prometheus_client`]. Their names are served as they are
     /// registered, that of a counter with `_total` behind it; those of the framework begin with `vestibule_` or `process_`. An app
     /// with a name that is registered twice, or that is no name of OpenMetrics, is not served. Each served replica calls `register`
-    /// once.
+    /// once. `#[derive(EncodeLabelSet)]` needs prometheus-client, in the same version, among the app's own dependencies.
     ///
     /// ```
     /// use vestibule::App;

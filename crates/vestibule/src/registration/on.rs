@@ -118,14 +118,15 @@ impl<T> On<T> {
     }
 
     /// Only in namespaces with these labels: `injection=enabled,team!=shop,!frozen`. The system namespaces and the webhook's own stay
-    /// excluded, even if the labels name them: see [`On::system_namespaces`] and [`On::own_namespace`].
+    /// excluded, even if the labels name them: see [`On::system_namespaces`] and [`On::own_namespace`]. A second call replaces the
+    /// labels of the first.
     pub fn namespaces(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
         self.declaration.namespaces = self.keep(parsed, "namespaces", labels);
         self
     }
 
-    /// Only objects with these labels, old or new: `app=web`.
+    /// Only objects with these labels, old or new: `app=web`. A second call replaces the labels of the first.
     pub fn objects(mut self, labels: &str) -> Self {
         let parsed = selector::parse(labels);
         self.declaration.objects = self.keep(parsed, "objects", labels);
@@ -135,8 +136,9 @@ impl<T> On<T> {
     /// Only a subresource of the resources: `status`, `ephemeralcontainers`, or `*` for the object and all its subresources.
     ///
     /// Some subresources have objects of another type, which [`on_rules`] names: `scale` has a `Scale` of `autoscaling/v1`,
-    /// `pods/eviction` an `Eviction`, `pods/exec` its `PodExecOptions`. An object that does not fit the type is a fault: with `*`, take
-    /// a type that all of them fit, such as [`RawObject`](crate::RawObject).
+    /// `pods/eviction` an `Eviction`, `pods/exec` its `PodExecOptions`, for which k8s-openapi has no type: write a struct with the
+    /// fields that the handler reads. An object that does not fit the type is a fault: with `*`, take a type that all of them fit, such
+    /// as [`RawObject`](crate::RawObject).
     ///
     /// ```
     /// use k8s_openapi::api::apps::v1::Deployment;
