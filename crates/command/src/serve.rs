@@ -162,7 +162,7 @@ impl ServeArguments {
         traces::observe(&mut options);
         change_options(&mut options);
         app.bind(options).await.map_err(|error| match error {
-            ServeError::Clients(error) => CommandError::input(error),
+            ServeError::App(_) | ServeError::Clients(_) => CommandError::input(error),
             ServeError::Bind(_) => CommandError::running(format_args!(
                 "{error}; --listen and --metrics-listen take other addresses"
             )),

@@ -3,7 +3,13 @@
 mod limits;
 mod reference;
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, Parser};
+use k8s_openapi::api::core::v1::Pod;
+use vestibule::Operation::Create;
+use vestibule::prometheus_client::metrics::counter::Counter;
+use vestibule::{App, Context, FailurePolicy, Reject, on};
+
+use super::Arguments;
 
 /// Compares the generated part of a page in `docs/reference`, between `begin` and `end`, with `generated`, or writes it if
 /// `VESTIBULE_UPDATE_GOLDEN` is set.
@@ -38,6 +44,22 @@ fn the_examples_in_the_help_are_commands_of_the_webhooks_own_binary() {
     assert!(help.contains("  labeller certs rotate --service demo/hooks"), "{help}");
     assert!(help.contains("  labeller loglevel debug --for 10m -n webhooks"), "{help}");
     assert!(!help.contains("  vestibule "), "{help}");
+}
+
+#[tokio::test]
+async fn a_metric_without_a_valid_name_is_an_error_in_the_apps_code() {
+    async fn same(pod: Pod, _: Context) -> Result<Pod, Reject> {
+        Ok(pod)
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let identity = format!("--identity=local:{}", folder.path().display());
+    let flags =
+        ["demo", "serve", "--listen=127.0.0.1:0", "--metrics-listen=off", "--dns=localhost", &identity];
+    let crate::Command::Serve(serve) = Arguments::parse_from(flags).command else { panic!("serve") };
+    let app = App::new("demo")
+        .mutate("same", on::<Pod>([Create]).failure_policy(FailurePolicy::Fail), same)
+        .metrics(|registry| registry.register("bad name", "", Counter::<u64>::default()));
+    assert_eq!(serve.serve(app).await.unwrap_err().code, 2);
 }
 
 /// Every flag whose help ends with a value as its default, each with that value.
