@@ -225,10 +225,11 @@ impl StatusWriter {
     /// seem to be complete.
     async fn in_force(&mut self) -> InForce {
         loop {
+            // The hash is read before the rules: if they are newer, its next value ends the wait.
+            let published = self.entries_hash.borrow_and_update().clone();
             let (snapshot, documents) = self.reloader.in_force();
             let hash = snapshot.hash();
-            let is_set = *self.entries_hash.borrow_and_update() == hash;
-            if is_set || self.entries_hash.changed().await.is_err() {
+            if published == hash || self.entries_hash.changed().await.is_err() {
                 return InForce { snapshot, hash, documents };
             }
         }
