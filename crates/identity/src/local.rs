@@ -87,12 +87,14 @@ impl Local {
         })
     }
 
-    /// Whether the leaf is in the last third of its life and a longer one can be signed.
+    /// Whether the leaf is in the last third of its life and a longer one can be signed, or the clock was set back to before its
+    /// begin.
     fn is_due(&self, leaf: &Leaf, now: UnixTime) -> bool {
         let life = leaf.not_after.as_secs().saturating_sub(leaf.not_before.as_secs());
         // A leaf that ends with the CA cannot be replaced by a longer one.
-        now.as_secs() >= leaf.not_after.as_secs().saturating_sub(life / 3)
-            && leaf.not_after < self.authority_not_after
+        let ends_soon = now.as_secs() >= leaf.not_after.as_secs().saturating_sub(life / 3)
+            && leaf.not_after < self.authority_not_after;
+        ends_soon || now < leaf.not_before
     }
 
     fn renew(&self, now: UnixTime) {
@@ -184,6 +186,18 @@ mod tests {
         assert!(new.not_after.as_secs() > old.not_after.as_secs() + 243 * 24 * 60 * 60);
         assert_eq!(verify(&due.ca_bundle().unwrap(), &new.chain, &NAMES, UnixTime::now()), Ok(()));
         assert!(Arc::ptr_eq(&new, &due.present().unwrap()), "it is renewed once");
+    }
+
+    /// A laptop's clock was hours ahead at the start: clients refused the leaf until the clock got there.
+    #[test]
+    fn a_leaf_from_the_future_is_replaced_once() {
+        let ahead = made(DAY);
+        let tomorrow = unix_time(SystemTime::now() + DAY);
+        let leaf = ahead.authority.lock().unwrap().issue(&NAMES, tomorrow, LEAF_LIFE).unwrap();
+        ahead.leaf.store(Arc::new(leaf));
+        let new = ahead.present().unwrap();
+        assert!(new.not_before <= UnixTime::now());
+        assert!(Arc::ptr_eq(&new, &ahead.present().unwrap()));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
+/// Longer than [`LONGEST`] and the timeout of an attempt together.
+const QUIET: Duration = Duration::from_secs(120);
 
 /// The time of the next attempt. The pause grows with each failure.
 #[derive(Default)]
@@ -27,6 +29,13 @@ impl Backoff {
         let pause = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
         self.failures += 1;
         (self.until, self.is_race, self.is_failing) = (Some(now + pause), false, true);
+    }
+
+    /// Ends a row of failures if the last pause ended minutes ago: a watch that works reports nothing while its object stays as it is.
+    pub(super) fn forget_after_quiet(&mut self, now: Instant) {
+        if self.until.is_some_and(|until| now.saturating_duration_since(until) > QUIET) {
+            self.clear();
+        }
     }
 
     /// A refusal that the operator has to resolve: starts at 2 s, because a new installation may get its rights a little later.
@@ -139,6 +148,21 @@ mod tests {
             backoff.refused(start);
             assert!(!backoff.allows(start + Duration::from_secs(seconds - 1)));
             assert!(backoff.allows(start + Duration::from_secs(seconds)));
+        }
+    }
+
+    /// After one outage every later failure of a watch took half a minute.
+    #[test]
+    fn the_first_failure_after_minutes_without_one_is_short_again() {
+        let (start, mut backoff) = (Instant::now(), Backoff::default());
+        for _ in 0..8 {
+            backoff.failed(start);
+        }
+        for (seconds, pause) in [(LONGEST.as_secs() + 60, LONGEST), (600, FIRST)] {
+            let now = start + Duration::from_secs(seconds);
+            backoff.forget_after_quiet(now);
+            backoff.failed(now);
+            assert_eq!(backoff.until, Some(now + pause));
         }
     }
 

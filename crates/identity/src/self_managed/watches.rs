@@ -137,6 +137,7 @@ fn forbidden(error: &watcher::Error) -> Option<String> {
 /// success.
 async fn pause_after_error(backoff: &mut Backoff) {
     let now = Instant::now();
+    backoff.forget_after_quiet(now);
     backoff.failed(now);
     let longest = backoff.until.map(|end| end - now).unwrap_or_default();
     tokio::time::sleep(longest.mul_f64(0.5 + random_fraction() / 2.0)).await;
