@@ -71,6 +71,7 @@ mod runtime;
 mod serve;
 mod shell_quote;
 mod terminal_escape;
+mod terminated;
 #[cfg(feature = "otel")]
 mod traces;
 #[cfg(not(feature = "otel"))]

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use super::or_off::{OrOff, or_off};
 use super::rotation_arguments::{MountedArguments, RotationArguments};
 use crate::log_arguments::LogArguments;
 use crate::logs::Logs;
+use crate::terminated::terminated;
 use crate::traces::{self, TraceArguments};
 use vestibule::server::TlsVersion;
 use vestibule::tooling::{CertificateCounters, https_port, plain_port, registers};
@@ -94,11 +96,25 @@ impl ServeArguments {
         let target = self.target(&app)?;
         let followed = app.clone();
         let following = self.cluster.follow_log_levels(&followed, target.as_ref(), self.keeps_a_ring());
-        let bound = self.bind(app, |_| {}, |_| {}).await?;
-        let served = tokio::select! {
-            served = bound.serve_until_signalled() => served.map_err(CommandError::running),
-            never = following => match never {},
+        let mut terminated = pin!(terminated());
+        let served = async {
+            let bound = tokio::select! {
+                bound = self.bind(app, |_| {}, |_| {}) => bound?,
+                () = &mut terminated => return Ok(()),
+            };
+            let shutdown = bound.shutdown();
+            let drained = async {
+                terminated.await;
+                shutdown.drain();
+                std::future::pending().await
+            };
+            tokio::select! {
+                served = bound.serve_until_signalled() => served.map_err(CommandError::running),
+                never = following => match never {},
+                never = drained => match never {},
+            }
         };
+        let served = served.await;
         traces::finish().await;
         Logs::finish();
         served

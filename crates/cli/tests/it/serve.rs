@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use vestibule_caller::{Admission, Caller, FailurePolicy, Hook, Review};
 
 use crate::fixture::{Folder, REQUIRED, TARGET, target_in_namespaces};
-use crate::served::{Server, get};
+use crate::served::{Server, get, serve};
 
 /// The verdict of the hook `best-effort` on a pod in `default`.
 fn admit(server: &Server, folder: &Folder, pod: Value) -> Admission {
@@ -141,6 +141,35 @@ fn sigterm_drains() {
     server.signal("-TERM");
     server.said("ending at once: a second signal");
     assert!(server.child.wait().unwrap().success());
+}
+
+/// In a container the signal was lost, and the pod served until it was killed.
+#[cfg(target_os = "linux")]
+#[test]
+fn sigterm_during_the_start_ends_it() {
+    use std::os::unix::fs::DirBuilderExt;
+
+    let folder = Folder::with(&[("rules.yaml", TARGET)]);
+    let identity = folder.path().join("identity");
+    std::fs::DirBuilder::new().mode(0o700).create(&identity).unwrap();
+    // The start waits for the lock of the CA's folder.
+    let lock = std::fs::File::open(&identity).unwrap();
+    lock.lock().unwrap();
+    let mut child = serve(&folder, "--drain-delay 0s").spawn().unwrap();
+    let id = child.id().to_string();
+    let has_handler = || {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0
+    };
+    let start = Instant::now();
+    while !has_handler() {
+        assert!(start.elapsed() < Duration::from_secs(60), "SIGTERM has no handler during the start");
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    drop(lock);
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]
