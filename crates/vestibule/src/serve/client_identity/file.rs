@@ -15,11 +15,12 @@ const POLL: Duration = Duration::from_secs(1);
 /// The largest file that is read, in bytes; CA bundles and key sets are far smaller.
 const LARGEST: u64 = 4 << 20;
 
-/// A file, with its content at the last read.
+/// A file, with the content in use and that of the last read.
 pub(super) struct ReloadedFile {
     what: &'static str,
     path: PathBuf,
     content: Vec<u8>,
+    last_read: Vec<u8>,
 }
 
 impl ReloadedFile {
@@ -27,7 +28,7 @@ impl ReloadedFile {
     pub(super) fn open(what: &'static str, path: &Path) -> Result<Self, ClientError> {
         let path = path.to_owned();
         match read(&path) {
-            Ok(content) => Ok(Self { what, path, content }),
+            Ok(content) => Ok(Self { what, path, last_read: content.clone(), content }),
             Err(why) => Err(ClientError::File { what, path, why }),
         }
     }
@@ -48,13 +49,10 @@ impl ReloadedFile {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let outcome = match read_blocking(self.path.clone()).await {
-                Ok(content) if content == self.content => Ok(false),
-                Ok(content) => {
-                    self.content = content;
-                    take(&self.content).map(|()| true)
-                }
-                Err(why) => Err(why),
+            let read = read_blocking(self.path.clone()).await;
+            let outcome = match read.map(|content| self.is_new(content)) {
+                Ok(true) => take(&self.content).map(|()| true),
+                unchanged => unchanged,
             };
             let (what, file) = (self.what, self.path.display());
             match &outcome {
@@ -66,6 +64,17 @@ impl ReloadedFile {
             }
             last_error = outcome.err();
         }
+    }
+
+    /// Whether `content` differs from the one in use, which it then replaces. A file that is written in several steps may be read between
+    /// them, so a content is new only if two reads in a row found it.
+    fn is_new(&mut self, content: Vec<u8>) -> bool {
+        let is_new = content == self.last_read && content != self.content;
+        if is_new {
+            self.content.clone_from(&content);
+        }
+        self.last_read = content;
+        is_new
     }
 }
 
@@ -93,6 +102,18 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Between two writes, one of two CAs was in use for a second.
+    #[test]
+    fn a_content_between_two_writes_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.crt");
+        std::fs::write(&path, "a").unwrap();
+        let mut file = ReloadedFile::open("the CAs of clients", &path).unwrap();
+        let new = ["a", "b", "bc", "bc", "bc", "a", "bc"].map(|content| file.is_new(content.into()));
+        assert_eq!(new, [false, false, false, true, false, false, false]);
+        assert_eq!(file.content(), b"bc");
+    }
 
     #[test]
     fn no_more_is_read_than_a_file_may_hold() {

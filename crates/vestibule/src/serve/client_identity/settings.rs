@@ -19,7 +19,7 @@ use vestibule_server::ClientAuthentication;
 pub struct ClientSettings {
     /// Whether clients are observed or must authenticate. Off, unless set.
     pub authentication: ClientAuthentication,
-    /// A file with the CAs of client certificates, in PEM. It is reloaded once a second, and then applies to open connections too.
+    /// A file with the CAs of client certificates, in PEM. It is read once a second and reloaded if two reads found the same change, and then applies to open connections too.
     pub authorities: Option<PathBuf>,
     /// The issuer of accepted tokens.
     pub tokens: Option<TokenSettings>,
@@ -44,7 +44,7 @@ pub struct TokenSettings {
     /// The audiences, of which a token must have one. The API server makes tokens for the URL of the webhook's Service, as
     /// in `https://hook.shop.svc:443`, with or without the path of the hook (KEP-6060).
     pub audiences: Vec<String>,
-    /// A file with the issuer's keys, a JSON Web Key Set (RFC 7517), reloaded once a second. Without it, the keys that the API
+    /// A file with the issuer's keys, a JSON Web Key Set (RFC 7517), read once a second. Without it, the keys that the API
     /// server publishes at `/openid/v1/jwks` ([`Options::client`](crate::Options::client)).
     pub keys: Option<PathBuf>,
 }
