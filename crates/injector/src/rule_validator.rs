@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
+use tokio::time::timeout_at;
 use vestibule::admission::{Denial, Fault, FaultKind, Handler, HandlerFuture, Request, Verdict};
 use vestibule_rules::CustomResource;
 
@@ -32,6 +34,9 @@ pub(crate) struct RuleValidator {
     pub(crate) namespace: String,
     /// The reloader that knows the other ConfigMaps; [`None`] where no cluster is followed and the hooks are never called.
     pub(crate) reloader: Option<Arc<Reloader>>,
+    /// One validation of cluster rules and one of rules of namespaces run at a time, so that teams hold up neither administrators nor
+    /// the calls for pods.
+    running: [Arc<Semaphore>; 2],
 }
 
 impl Handler for RuleValidator {
@@ -45,7 +50,8 @@ impl RuleValidator {
     /// The validator, if the rules come from a cluster.
     pub(crate) fn of(configuration: &Configuration) -> Option<Self> {
         let namespace = configuration.config_maps()?.to_owned();
-        Some(Self { namespace, reloader: configuration.reloader.clone() })
+        let running = std::array::from_fn(|_| Arc::new(Semaphore::new(1)));
+        Some(Self { namespace, reloader: configuration.reloader.clone(), running })
     }
 
     async fn validate(&self, request: &Request<'_>, until: Instant) -> Verdict {
@@ -54,7 +60,7 @@ impl RuleValidator {
         };
         let named = |it: &CustomResource| it.plural() == request.resource.resource;
         if let Some(resource) = CustomResource::ALL.into_iter().find(named) {
-            return of_object(reloader, resource, request, until).await;
+            return self.of_object(reloader, resource, request, until).await;
         }
         if request.namespace.as_deref() != Some(&*self.namespace) || request.resource.resource != "configmaps"
         {
@@ -75,58 +81,70 @@ impl RuleValidator {
         let validate = move |reloader: &Reloader, deadline: &ProofDeadline| {
             reloader.validate(|source| source.starts_with(&replaced), &by, deadline)
         };
-        let validated = validated(reloader, until, validate).await;
+        let validated = self.validated(false, reloader, until, validate).await;
         validated.map_or_else(Verdict::from, |validation| {
             verdict(&validation, |error| Some(field(&config_map, error.source()?.strip_prefix(&own)?)))
         })
     }
-}
 
-/// The verdict about an object of [`CustomResource`].
-async fn of_object(
-    reloader: &Arc<Reloader>,
-    resource: CustomResource,
-    request: &Request<'_>,
-    until: Instant,
-) -> Verdict {
-    let Some(object) = request.object else { return Verdict::allowed() };
-    let name = request.display_name().unwrap_or_default();
-    let namespace = request.namespace.as_deref();
-    let spec = |object| {
-        rule_object::spec(object).map(|spec| rule_object::source(resource, namespace, &name, spec.as_deref()))
-    };
-    let Ok(new) = spec(object) else {
-        return Fault::new(FaultKind::Undecodable, "the object cannot be read").into();
-    };
-    // Errors that are stored already must not block other changes of the object.
-    if request.old_object.is_some_and(|old| spec(old).is_ok_and(|old| old == new)) {
-        return Verdict::allowed();
-    }
-    let (replaced, own) = (new.name.clone(), new.name.clone());
-    let validate = move |reloader: &Reloader, deadline: &ProofDeadline| match resource.is_namespaced() {
-        true => reloader.validate_namespaced(&new, deadline),
-        false => reloader.validate(|source| source == replaced, &[new], deadline),
-    };
-    let validated = validated(reloader, until, validate).await;
-    validated.map_or_else(Verdict::from, |validation| {
-        verdict(&validation, |error| {
-            let is_own = error.source() == Some(&*own);
-            error.diagnostic().filter(|_| is_own).map(|diagnostic| diagnostic.field().0)
+    /// The verdict about an object of [`CustomResource`].
+    async fn of_object(
+        &self,
+        reloader: &Arc<Reloader>,
+        resource: CustomResource,
+        request: &Request<'_>,
+        until: Instant,
+    ) -> Verdict {
+        let Some(object) = request.object else { return Verdict::allowed() };
+        let name = request.display_name().unwrap_or_default();
+        let namespace = request.namespace.as_deref();
+        let spec = |object| {
+            rule_object::spec(object)
+                .map(|spec| rule_object::source(resource, namespace, &name, spec.as_deref()))
+        };
+        let Ok(new) = spec(object) else {
+            return Fault::new(FaultKind::Undecodable, "the object cannot be read").into();
+        };
+        // Errors that are stored already must not block other changes of the object.
+        if request.old_object.is_some_and(|old| spec(old).is_ok_and(|old| old == new)) {
+            return Verdict::allowed();
+        }
+        let (replaced, own) = (new.name.clone(), new.name.clone());
+        let validate = move |reloader: &Reloader, deadline: &ProofDeadline| match resource.is_namespaced() {
+            true => reloader.validate_namespaced(&new, deadline),
+            false => reloader.validate(|source| source == replaced, &[new], deadline),
+        };
+        let validated = self.validated(resource.is_namespaced(), reloader, until, validate).await;
+        validated.map_or_else(Verdict::from, |validation| {
+            verdict(&validation, |error| {
+                let is_own = error.source() == Some(&*own);
+                error.diagnostic().filter(|_| is_own).map(|diagnostic| diagnostic.field().0)
+            })
         })
-    })
-}
+    }
 
-/// Runs `validate` on a thread of its own, since proofs block their thread.
-async fn validated(
-    reloader: &Arc<Reloader>,
-    until: Instant,
-    validate: impl FnOnce(&Reloader, &ProofDeadline) -> Validation + Send + 'static,
-) -> Result<Validation, Fault> {
-    let reloader = Arc::clone(reloader);
-    let validate = move || validate(&reloader, &ProofDeadline::at(until));
-    // The message of a panic may hold values, so it is left out.
-    let panicked = |_| Fault::new(FaultKind::Panic, "the rules cannot be validated");
-    tokio::task::spawn_blocking(validate).await.map_err(panicked)
+    /// Runs `validate` on a thread of its own, since proofs block their thread, as soon as no other of its kind runs.
+    async fn validated(
+        &self,
+        is_namespaced: bool,
+        reloader: &Arc<Reloader>,
+        until: Instant,
+        validate: impl FnOnce(&Reloader, &ProofDeadline) -> Validation + Send + 'static,
+    ) -> Result<Validation, Fault> {
+        let running = Arc::clone(&self.running[usize::from(is_namespaced)]);
+        let Ok(Ok(permit)) = timeout_at(until.into(), running.acquire_owned()).await else {
+            return Err(Fault::new(FaultKind::Deadline, "other rules were validated meanwhile; try again"));
+        };
+        let reloader = Arc::clone(reloader);
+        let validate = move || {
+            // A proof that goes on after its call was given up still keeps others waiting.
+            let _permit = permit;
+            validate(&reloader, &ProofDeadline::at(until))
+        };
+        // The message of a panic may hold values, so it is left out.
+        let panicked = |_| Fault::new(FaultKind::Panic, "the rules cannot be validated");
+        tokio::task::spawn_blocking(validate).await.map_err(panicked)
+    }
 }
 
 fn read(object: &RawValue) -> serde_json::Result<ConfigMap> {
@@ -207,7 +225,29 @@ fn cause(error: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::configuration::compiler::Compiler;
+
+    /// Rules of one team, each a second of work, took the processors from calls for pods.
+    #[tokio::test]
+    async fn validations_of_a_kind_run_one_after_the_other() {
+        let (reloader, _snapshots) = Reloader::new(Compiler::new(None), "rules");
+        let running = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
+        let validator = RuleValidator { namespace: String::new(), reloader: None, running };
+        let running = Arc::clone(&validator.running[1]).acquire_owned().await.unwrap();
+        let validated = async |is_namespaced, within| {
+            let validate =
+                |reloader: &Reloader, deadline: &ProofDeadline| reloader.validate(|_| false, &[], deadline);
+            validator.validated(is_namespaced, &reloader, Instant::now() + within, validate).await
+        };
+        assert_eq!(validated(true, Duration::ZERO).await.err().unwrap().kind, FaultKind::Deadline);
+        let long = Duration::from_secs(60);
+        assert!(validated(false, long).await.is_ok());
+        drop(running);
+        assert!(validated(true, long).await.is_ok());
+    }
 
     #[test]
     fn rules_that_were_not_proved_in_time_are_reported() {

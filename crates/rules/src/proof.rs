@@ -60,11 +60,13 @@ impl RuleSet {
             if !goes_on() {
                 break;
             }
-            match self.prove_alone(rule) {
+            match self.prove_alone(rule, &goes_on) {
                 Some(finding) => {
                     unstable.insert(rule.name());
                     findings.push(finding);
                 }
+                // Some samples may be left.
+                None if !goes_on() => break,
                 None => known.insert(key),
             }
         }
@@ -90,14 +92,14 @@ impl RuleSet {
         Ok((Arc::new(rule), warnings))
     }
 
-    fn prove_alone(&self, rule: &Rule) -> Option<Diagnostic> {
+    fn prove_alone(&self, rule: &Rule, goes_on: impl Fn() -> bool) -> Option<Diagnostic> {
         let mut request = SampleRequest::default();
         if !request.satisfy(rule) {
             return None;
         }
         let prove = |rule: Rule, acted: &mut bool| {
             let alone = self.with_rules(vec![rule]);
-            let mut objects = request.objects(alone.rules().first()?.targets());
+            let mut objects = request.objects(alone.rules().first()?.targets()).take_while(|_| goes_on());
             objects.find_map(|(name, object)| alone.prove_on(&request, &name, &object, acted))
         };
         let mut acted = false;

@@ -104,15 +104,20 @@ impl Reloader {
             (_, None) => (Snapshot::waiting(errors), None),
         };
         log(&next);
-        let own = NamespacedSnapshot::compile(&namespaced, next.rules(), &former.namespaced, &self.compiler);
+        let own = former.namespaced.under(next.rules());
+        let good = good.filter(|good| before.as_ref() != Some(good));
         // The snapshot and its documents change together.
         let mut known = self.known();
         self.snapshots.send_replace(Arc::new(next.with_namespaced(own).after(&former)));
         known.sources = Some(sources);
-        known.namespaced = namespaced;
-        let good = good.filter(|good| before.as_ref() != Some(good))?;
-        known.last_good = Some(good.clone());
-        Some(good)
+        known.last_good = good.clone().or(known.last_good.take());
+        let has_namespaced = !namespaced.is_empty() || !known.namespaced.is_empty();
+        drop(known);
+        // Rules of namespaces may be many, and those of the cluster do not wait until they are compiled.
+        if has_namespaced {
+            self.reload_namespaced(namespaced);
+        }
+        good
     }
 
     /// Brings rules of namespaces into force beside the rules of the cluster, which stay as they are: a team that changes its rule

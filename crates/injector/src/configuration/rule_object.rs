@@ -64,7 +64,7 @@ impl<K: RuleKind> RuleObject<K> {
     /// Drops the managed fields, and a `spec` that is too large: teams may store more than the injector has memory for.
     pub(super) fn slim(&mut self) {
         self.metadata.managed_fields = None;
-        self.is_too_large = self.spec.as_ref().is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_BYTES);
+        self.is_too_large = is_too_large(self.spec.as_deref());
         if self.is_too_large {
             self.spec = None;
         }
@@ -80,13 +80,7 @@ impl<K: RuleKind> RuleObject<K> {
     fn source(&self) -> RuleSource {
         let source =
             source(K::RESOURCE, self.metadata.namespace.as_deref(), &self.name_any(), self.spec.as_deref());
-        match self.is_too_large {
-            true => RuleSource {
-                text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_BYTES} bytes")),
-                ..source
-            },
-            false => source,
-        }
+        if self.is_too_large { too_large(source.name) } else { source }
     }
 
     pub(crate) fn observed(&self) -> ObservedObject {
@@ -130,6 +124,10 @@ pub(crate) fn source(
     spec: Option<&RawValue>,
 ) -> RuleSource {
     let namespace = namespace.filter(|_| resource.is_namespaced());
+    let source = resource.source(&qualified(namespace, name));
+    if resource.is_namespaced() && is_too_large(spec) {
+        return too_large(source);
+    }
     let mut document =
         json!({"apiVersion": API_VERSION, "kind": resource.kind(), "metadata": {"name": name}});
     if let Some(namespace) = namespace {
@@ -138,7 +136,16 @@ pub(crate) fn source(
     if let Some(spec) = spec.and_then(|spec| serde_json::from_str::<Value>(spec.get()).ok()) {
         document["spec"] = spec;
     }
-    RuleSource::new(resource.source(&qualified(namespace, name)), document.to_string())
+    RuleSource::new(source, document.to_string())
+}
+
+/// Whether a rule of a namespace with this `spec` is refused before it is read.
+fn is_too_large(spec: Option<&RawValue>) -> bool {
+    spec.is_some_and(|spec| spec.get().len() > MAX_NAMESPACED_BYTES)
+}
+
+fn too_large(name: String) -> RuleSource {
+    RuleSource { name, text: Err(format!("its `spec` takes more than {MAX_NAMESPACED_BYTES} bytes")) }
 }
 
 /// The `spec` of an object.

@@ -5,7 +5,7 @@ use crate::configuration::reloader::Reloader;
 use crate::configuration::rule_object::source;
 use crate::configuration::snapshot::{Snapshot, SnapshotState};
 use serde_json::value::RawValue;
-use vestibule_rules::CustomResource;
+use vestibule_rules::{CustomResource, Resource, Subject, Verb};
 
 struct Fixture(Arc<Reloader>);
 
@@ -123,11 +123,28 @@ fn a_namespace_has_at_most_as_many_rules_as_the_settings_say() {
     assert!(fixture.refused(&own("shop/a")).is_empty() && fixture.refused(&own("stop/b")).is_empty());
 }
 
+/// A change of the cluster's rules waited until all rules of namespaces were compiled.
 #[test]
-fn an_object_that_is_too_large_to_keep_is_reported() {
+fn until_rules_are_compiled_again_those_in_force_stay_under_the_new_settings() {
+    let before = Fixture::new().reload(&[on(), cluster(), own("shop/one"), bad("shop/two")]);
+    let labelled = |settings: RuleSource| {
+        let next = Fixture::new().reload(&[settings]);
+        let rules = before.namespaced.under(next.rules()).rules;
+        assert_eq!(rules.iter().map(Rule::name).collect::<Vec<_>>(), ["shop/one"]);
+        let pod = r#"{"metadata":{"name":"web"},"spec":{"containers":[]}}"#;
+        let subject = Subject::new(pod, Resource::Pods, Verb::Create, "shop");
+        next.rules().clone().with_namespaced(rules).evaluate(&subject).unwrap().patch().len()
+    };
+    assert_ne!(labelled(on()), 0);
+    assert_eq!(labelled(settings("")), 0);
+}
+
+#[test]
+fn an_object_that_is_too_large_to_keep_is_reported_and_not_read() {
     let fixture = Fixture::new();
-    let large =
-        RuleSource { text: Err("its `spec` takes more than 65536 bytes".to_owned()), ..own("shop/large") };
+    let spec = format!(r#"{{"pod":{{"labels":{{"a":"{}"}}}}}}"#, "x".repeat(64 * 1024));
+    let large = object(CustomResource::NamespacedInjection, Some("shop"), "large", &spec);
+    assert!(fixture.refused(&large)[0].contains("takes more than 65536 bytes"));
     let snapshot = fixture.reload(&[cluster(), on(), large, own("shop/good")]);
     assert_eq!(in_force(&snapshot), ["shop/good"]);
     assert_eq!(
