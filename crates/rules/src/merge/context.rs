@@ -13,7 +13,7 @@ use crate::rule::{OnConflict, Rule};
 
 pub(crate) struct MergeContext<'s> {
     /// The rules of the round, before the values of their expressions are known.
-    pub(super) rules: Vec<&'s Rule>,
+    pub(super) rules: &'s [&'s Rule],
     pub(super) overrides: Overrides,
     /// The containers that rules inject. Blocks do not select them.
     pub(super) injected_names: InjectedNames<'s>,
@@ -36,12 +36,12 @@ pub(super) struct ContainerInsertion<'s> {
 
 impl<'s> MergeContext<'s> {
     /// For a round of `rules` that begins with `start`.
-    pub(crate) fn new(rules: &[&'s Rule], start: &Draft<'_>) -> Self {
+    pub(crate) fn new(rules: &'s [&'s Rule], start: &Draft<'_>) -> Self {
         let injected_names = InjectedNames::of(rules);
         let overrides = Overrides::of(rules, start, &injected_names);
         let dependencies = RefCell::new(RuleDependencies::among(rules.len()));
         let (leading, users, ports) = Default::default();
-        Self { rules: rules.to_vec(), overrides, injected_names, dependencies, leading, users, ports }
+        Self { rules, overrides, injected_names, dependencies, leading, users, ports }
     }
 
     /// Removes the effects of `rule`, which has failed.
