@@ -34,7 +34,7 @@ pub(crate) struct BodyReader {
 /// A whole body; its memory is given back when it is dropped.
 pub(crate) struct ReceivedBody<'a> {
     pub(crate) bytes: Vec<u8>,
-    _memory: Reservation<'a>,
+    pub(crate) memory: Reservation<'a>,
 }
 
 impl BodyReader {
@@ -65,7 +65,7 @@ impl BodyReader {
                 .because(format!("timeout: the request body took longer than {} ms", self.time.as_millis()))
         })??;
         reserved.memory.shrink(memory_for(bytes.len()));
-        Ok(ReceivedBody { bytes, _memory: reserved.memory })
+        Ok(ReceivedBody { bytes, memory: reserved.memory })
     }
 
     async fn read<'a>(

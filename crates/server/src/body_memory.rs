@@ -1,6 +1,9 @@
 //! The memory that all request bodies may take together.
 
-use tokio::sync::SemaphorePermit;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::permits::{Gauge, Permits};
 
@@ -83,6 +86,18 @@ impl BodyMemory {
         self.processed.free.acquire_many(count).await.ok().map(Reservation)
     }
 
+    /// The answer to the request of `reservation`. A large answer keeps its part of the reservation until it is written or its
+    /// connection closed, since the client decides how fast it reads. The memory kept for small bodies is given back at once.
+    pub(crate) fn keep_for_answer(&self, mut reservation: Reservation<'_>, answer: Vec<u8>) -> Bytes {
+        let count = answer.len().min(reservation.0.num_permits());
+        if count <= SMALL {
+            return answer.into();
+        }
+        reservation.shrink(count);
+        reservation.0.forget();
+        Bytes::from_owner(UnreadAnswer { bytes: answer, count, pool: Arc::clone(&self.any.free) })
+    }
+
     async fn acquire(&self, count: u32) -> Option<SemaphorePermit<'_>> {
         if let Ok(permit) = self.any.free.try_acquire_many(count) {
             return Some(permit);
@@ -101,6 +116,25 @@ impl Reservation<'_> {
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let surplus = self.0.num_permits().saturating_sub(bytes);
         drop(self.0.split(surplus));
+    }
+}
+
+/// An answer, and its bytes of the pool.
+struct UnreadAnswer {
+    bytes: Vec<u8>,
+    count: usize,
+    pool: Arc<Semaphore>,
+}
+
+impl AsRef<[u8]> for UnreadAnswer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for UnreadAnswer {
+    fn drop(&mut self) {
+        self.pool.add_permits(self.count);
     }
 }
 

@@ -21,6 +21,8 @@ pub enum CloseReason {
     SlowHead,
     /// The body of a request took too long; the last answer was 408.
     SlowBody,
+    /// The client did not read an answer.
+    SlowRead,
     /// A request was answered without reading its body, or so that the client asks another replica.
     Refused,
     /// The client sent no HTTP/1.1, or a head over the limits; the last answer was 400, 414 or 431.

@@ -54,7 +54,8 @@ where
     I: AsyncRead + AsyncWrite + Unpin,
     R: Respond,
 {
-    let timeouts = Timeouts { head: settings.head_timeout, idle: settings.idle_timeout };
+    let timeouts =
+        Timeouts { head: settings.head_timeout, idle: settings.idle_timeout, write: settings.body_timeout };
     let state = Arc::new(State::new(timeouts, unused));
     let max_age_at = settings.connection_age.map(|age| after(Instant::now(), jittered(age)));
     let service = Exchange { responder, state: Arc::clone(&state), phases: phases.clone(), max_age_at };

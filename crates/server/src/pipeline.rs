@@ -4,6 +4,7 @@ mod decision;
 mod route;
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -58,7 +59,7 @@ impl Respond for ClientConnection {
             return probes.respond(request).await;
         }
         match pipeline.answer(request, &self.peer).await {
-            Ok(answer) => response(answer),
+            Ok(response) => response,
             Err(refused) => {
                 pipeline.observer.refused(refused.refusal);
                 refused.response()
@@ -69,7 +70,11 @@ impl Respond for ClientConnection {
 
 impl Pipeline {
     /// All stages of a request. Each may refuse it; the first two do so before a byte of its body is read.
-    async fn answer(&self, request: Request<Incoming>, peer: &Peer) -> Result<Answer, Refused> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        peer: &Peer,
+    ) -> Result<Response<Full<Bytes>>, Refused> {
         let began = Instant::now();
         let (head, body) = request.into_parts();
         // First, so that an unknown client learns nothing about paths.
@@ -83,7 +88,9 @@ impl Pipeline {
         // Before the review is decoded, so that a refused call costs little.
         let queued = self.enter_queue(large.is_some())?;
         let answer = self.decide(&route.target, &body.bytes, &mut call, queued);
-        if large.is_some() { offload(answer).await } else { answer.await }
+        let mut answer = if large.is_some() { offload(answer).await } else { answer.await }?;
+        let body = self.limits.body_memory.keep_for_answer(body.memory, take(&mut answer.body));
+        Ok(response(&answer, body))
     }
 
     /// Identifies the client, if the settings ask for that, and refuses an unknown one if they require it.
@@ -138,8 +145,8 @@ impl Pipeline {
     }
 }
 
-fn response(answer: Answer) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+fn response(answer: &Answer, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));

@@ -20,12 +20,16 @@ use crate::idle_eviction::UnusedConnection;
 pub(super) struct Timeouts {
     pub(super) head: Duration,
     pub(super) idle: Duration,
+    /// How long the client may take to read [`MAX_SMALL`] bytes of an answer.
+    pub(super) write: Duration,
 }
 
 pub(super) struct State {
     timeouts: Timeouts,
     unused: Option<UnusedConnection>,
     phase: Mutex<Phase>,
+    /// Since when a write waits for the client to read.
+    stalled: Mutex<Option<Instant>>,
     announced: Mutex<Option<CloseReason>>,
 }
 
@@ -47,6 +51,7 @@ impl State {
             timeouts,
             unused,
             phase: Mutex::new(Phase::Idle { since: Instant::now() }),
+            stalled: Mutex::default(),
             announced: Mutex::default(),
         }
     }
@@ -74,6 +79,9 @@ impl State {
 
     /// The timeout that has passed, if one has.
     pub(super) fn overdue(&self) -> Option<CloseReason> {
+        if self.stalled().is_some_and(|since| since.elapsed() >= self.timeouts.write) {
+            return Some(CloseReason::SlowRead);
+        }
         let (since, limit, reason) = match self.get() {
             Phase::Idle { since } => (since, self.timeouts.idle, CloseReason::Idle),
             Phase::Closing { since } => (since, self.timeouts.idle, CloseReason::Refused),
@@ -83,10 +91,13 @@ impl State {
         (since.elapsed() >= limit).then_some(reason)
     }
 
-    /// When to check [`overdue`](Self::overdue) again. The beginning of a head wakes no task, so it is checked at least once per head
-    /// timeout.
+    /// When to check [`overdue`](Self::overdue) again. The beginning of a head or of a stall wakes no task, so it is checked at least
+    /// once per head timeout.
     pub(super) fn deadline(&self) -> Instant {
-        let next_check = after(Instant::now(), self.timeouts.head);
+        let mut next_check = after(Instant::now(), self.timeouts.head);
+        if let Some(since) = self.stalled() {
+            next_check = next_check.min(after(since, self.timeouts.write));
+        }
         match self.get() {
             Phase::Idle { since } | Phase::Closing { since } => {
                 next_check.min(after(since, self.timeouts.idle))
@@ -119,6 +130,14 @@ impl State {
         }
     }
 
+    fn stalled(&self) -> Option<Instant> {
+        *self.stalled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_stalled(&self, since: Option<Instant>) {
+        *self.stalled.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
     fn get(&self) -> Phase {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,15 +154,36 @@ const MAX_READ: u64 = MIN_BUFFER as u64 - 1;
 /// Reads of [`MAX_READ`] would make longer bodies take a tenth more time.
 const MAX_SMALL: u64 = 64 << 10;
 
-/// A stream that tells the connection's state when bytes arrive.
+/// A stream that tells the connection's state when bytes arrive, and when writes wait for the client.
 pub(super) struct TrackedIo<I> {
     io: Take<I>,
     state: Arc<State>,
+    /// The bytes that were written since a write had to wait.
+    since_stall: Option<usize>,
 }
 
 impl<I: AsyncRead> TrackedIo<I> {
     pub(super) fn new(io: I, state: Arc<State>) -> Self {
-        Self { io: io.take(MAX_READ), state }
+        Self { io: io.take(MAX_READ), state, since_stall: None }
+    }
+
+    /// Notes whether the client reads. A write of [`MAX_SMALL`] bytes ends a stall.
+    fn noted(&mut self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match (&outcome, self.since_stall) {
+            (Poll::Pending, None) => {
+                self.since_stall = Some(0);
+                self.state.set_stalled(Some(Instant::now()));
+            }
+            (Poll::Ready(Ok(written)), Some(before)) => {
+                self.since_stall =
+                    Some(before.saturating_add(*written)).filter(|&sum| (sum as u64) < MAX_SMALL);
+                if self.since_stall.is_none() {
+                    self.state.set_stalled(None);
+                }
+            }
+            _ => {}
+        }
+        outcome
     }
 }
 
@@ -170,11 +210,14 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(self.io.get_mut()).poll_write(context, bytes)
+        let written = Pin::new(self.io.get_mut()).poll_write(context, bytes);
+        self.noted(written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(self.io.get_mut()).poll_flush(context)
+        let flushed = Pin::new(self.io.get_mut()).poll_flush(context);
+        // After a flush, nothing waits for the client.
+        self.noted(flushed.map_ok(|()| usize::MAX)).map_ok(|_| ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -186,7 +229,8 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(self.io.get_mut()).poll_write_vectored(context, slices)
+        let written = Pin::new(self.io.get_mut()).poll_write_vectored(context, slices);
+        self.noted(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -196,16 +240,42 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TrackedIo<I> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncWriteExt, duplex};
+    use std::pin::pin;
+    use std::task::Waker;
+
+    use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 
     use super::*;
 
+    fn connection(capacity: usize) -> (Arc<State>, TrackedIo<DuplexStream>, DuplexStream) {
+        let (head, idle, write) = (Duration::from_secs(5), Duration::from_secs(120), Duration::ZERO);
+        let state = Arc::new(State::new(Timeouts { head, idle, write }, None));
+        let (far, near) = duplex(capacity);
+        (Arc::clone(&state), TrackedIo::new(near, state), far)
+    }
+
+    #[tokio::test]
+    async fn a_stall_ends_when_the_client_has_read_64_kib_or_all() {
+        const LENGTH: usize = MAX_SMALL as usize;
+        let (state, mut io, mut far) = connection(LENGTH);
+        let bytes = vec![0; 3 * LENGTH];
+        let mut answer = pin!(io.write_all(&bytes));
+        let mut poll = || answer.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        assert!(state.overdue().is_none() && poll());
+        for (read, ends) in [(LENGTH - 1, false), (1, true)] {
+            let before = state.stalled();
+            far.read_exact(&mut vec![0; read]).await.unwrap();
+            assert!(poll());
+            assert_eq!(state.stalled() != before, ends);
+            assert_eq!(state.overdue(), Some(CloseReason::SlowRead));
+        }
+        far.read_exact(&mut vec![0; LENGTH]).await.unwrap();
+        assert!(!poll() && state.overdue().is_none());
+    }
+
     #[tokio::test]
     async fn reads_are_small_unless_a_body_is_large() {
-        let timeouts = Timeouts { head: Duration::from_secs(5), idle: Duration::from_secs(120) };
-        let state = Arc::new(State::new(timeouts, None));
-        let (mut far, near) = duplex(1 << 20);
-        let mut io = TrackedIo::new(near, Arc::clone(&state));
+        let (state, mut io, mut far) = connection(1 << 20);
         let mut buffer = vec![0; 64 << 10];
         far.write_all(&vec![0; 256 << 10]).await.unwrap();
         let small = MIN_BUFFER - 1;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 use vestibule_admission::{Handler, Hook, Verdict};
-use vestibule_server::{Server, Settings};
+use vestibule_server::{CloseReason, Server, Settings};
 
 use crate::harness::{
     Do, HOOK, Running, TIMEOUT, allow, patient, review, serve, serve_hook, serve_limited, serve_with, until,
@@ -270,6 +270,25 @@ async fn memory_that_a_body_does_not_need_is_given_back() {
     let (said, held) = tokio::join!(exchange(&server, &bytes), look);
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
     assert_eq!(held, body.len() as u64);
+    assert_eq!(server.held("body_bytes").0, 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_keeps_its_memory_until_the_connection_is_closed() {
+    const LENGTH: usize = 12 << 20;
+    let mut server = serve_limited(|settings| {
+        (settings.head_timeout, settings.body_timeout) = (Duration::from_millis(500), Duration::from_secs(2));
+    })
+    .await;
+    let body = review(&"x".repeat(LENGTH));
+    let mut stream = server.tls().await;
+    let request = format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    server.event().await;
+    until(|| server.held("body_bytes").0 < 2 * LENGTH as u64).await;
+    assert!(server.held("body_bytes").0 > LENGTH as u64);
+    assert_eq!(timeout(SOON, server.closed()).await.unwrap(), CloseReason::SlowRead);
     assert_eq!(server.held("body_bytes").0, 0);
 }
 
