@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use vestibule_identity::policy_rule;
 
 use super::kind::Kind;
-use super::live::{Answer, Joins, Live};
+use super::live::{Answer, Joins, Live, MAX_GETS};
 use super::looked_up::LookedUp;
 use super::reflector;
 use super::store::Store;
@@ -199,6 +200,7 @@ impl<T: LookedUp> Origin<T> {
             kind: kind.clone(),
             slim: Arc::clone(slim),
             pending,
+            gets: Semaphore::new(MAX_GETS),
         }))
     }
 

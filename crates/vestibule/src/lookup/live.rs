@@ -9,6 +9,7 @@ use futures_util::future::{BoxFuture, Shared, WeakShared};
 use kube::Client;
 use kube::core::Status;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use vestibule_identity::{refusal_message, with_causes};
@@ -22,6 +23,10 @@ use super::watch::Slim;
 /// the object for as long as calls come.
 const GET_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The most GETs of one lookup at a time. Names come from the reviewed objects, so a client could otherwise have the webhook flood the
+/// API server.
+pub(super) const MAX_GETS: usize = 16;
+
 /// All characters but these are percent-encoded in a name.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b':');
 
@@ -31,6 +36,7 @@ pub(super) struct Live<T> {
     pub(super) kind: Kind,
     pub(super) slim: Slim<T>,
     pub(super) pending: Mutex<BTreeMap<ObjectKey, PendingGet<T>>>,
+    pub(super) gets: Semaphore,
 }
 
 /// [`None`] if there is no such object.
@@ -156,6 +162,7 @@ struct PendingGuard<T> {
 
 impl<T: LookedUp> PendingGuard<T> {
     async fn get(self) -> Answer<T> {
+        let _permit = self.live.gets.acquire().await;
         let _first = self.sent.set(Instant::now());
         let late = |_| {
             let why = format!("timeout: the API server does not answer within {} s", GET_TIMEOUT.as_secs());

@@ -32,6 +32,7 @@ fn live(client: Client) -> Arc<Live<Pod>> {
         kind: Kind::of::<Pod>(),
         slim: Arc::new(drop_managed_fields),
         pending: Mutex::default(),
+        gets: Semaphore::new(MAX_GETS),
     })
 }
 
@@ -71,6 +72,19 @@ async fn a_get_without_an_answer_does_not_block_later_calls() {
     assert!((1..15).contains(&lost), "{lost}");
     assert!(answers.last().unwrap().as_ref().unwrap().as_ref().unwrap().is_some());
     assert!(live.pending.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gets_beyond_the_most_at_a_time_wait() {
+    let answer = tower::service_fn(|_: Request<Body>| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        Ok::<_, Infallible>(Response::new(Body::from(b"{}".to_vec())))
+    });
+    let live = live(Client::new(answer, "default"));
+    let names: Vec<_> = (0..3 * MAX_GETS).map(|name| name.to_string()).collect();
+    let began = tokio::time::Instant::now();
+    futures_util::future::join_all(names.iter().map(|name| live.get("shop", name, Joins::Found))).await;
+    assert_eq!(began.elapsed().as_secs(), 3);
 }
 
 #[test]
