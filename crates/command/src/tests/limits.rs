@@ -42,7 +42,7 @@ const BEYOND: [(&str, &[Seen], &str); 17] = [
     ("head-timeout", &[Closed(CloseReason::SlowHead)], "is closed"),
     (
         "body-timeout",
-        &[Refused(Refusal::SlowBody), Closed(CloseReason::SlowBody)],
+        &[Refused(Refusal::SlowBody), Closed(CloseReason::SlowBody), Closed(CloseReason::SlowRead)],
         "gets 408 and is closed; so does a caller that sends less than 64 KiB in a second while other bodies wait for memory",
     ),
     ("idle-timeout", &[Closed(CloseReason::Idle)], "is closed"),
