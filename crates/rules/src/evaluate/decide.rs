@@ -147,7 +147,7 @@ pub(super) struct Request<'q> {
     /// Why each rule of the set is skipped.
     skips: &'q [Option<Skip>],
     /// The rules that are not skipped.
-    rules: &'q [&'q Rule],
+    pub(super) rules: &'q [&'q Rule],
     /// The rules whose rewriting of probes was undone before the rules were applied.
     pub(super) restored: Vec<&'q Rule>,
 }

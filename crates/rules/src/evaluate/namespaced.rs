@@ -51,7 +51,7 @@ impl RuleSet {
             set: self,
             request,
             bounds,
-            protected: Protected::of(cluster, &applied.draft),
+            protected: Protected::of(request.rules, &applied.draft),
             total: SharedBudget::of_a_request(),
         };
         let before = applied.draft.clone();

@@ -98,7 +98,8 @@ impl Comparison<'_> {
         for (_, variable) in added("env")? {
             self.bounds.variable_of_existing(variable)?;
             let name = variable["name"].as_str().unwrap_or_default();
-            if self.protected.sources_of_variables || reads(old, name) {
+            let may_be_a_source = self.protected.sources_of_variables && !items(&old["envFrom"]).is_empty();
+            if may_be_a_source || reads(old, name) {
                 return Err(NotAllowed::taken(format!("{at}.env[{name}]")));
             }
         }

@@ -122,6 +122,60 @@ fn a_rule_of_the_cluster_is_applied_to_added_containers() {
     );
 }
 
+/// Regression test: a rule that made its own condition false protected nothing in the next call of the API server.
+#[test]
+fn what_a_rule_of_the_cluster_injected_stays_closed_while_its_condition_is_false() {
+    let once = "matchConditions: [{name: once, expression: \"!object.spec.containers.exists(c, c.name == 'proxy')\"}]";
+    let sources = "- select: {names: [app]}\n  envFrom: [{configMapRef: {name: settings}}]";
+    let cluster = rule("proxy", &format!("{once}\n{PROXY}\n{sources}"));
+    let injected = made(&rules(&cluster), &web()).to_string();
+    let own_names =
+        pod(r#"{"volumes":[{"name":"certs","emptyDir":{}}],"containers":[{"name":"app"},{"name":"proxy"}]}"#);
+    let other = own_names.replace(r#""app":"web""#, r#""app":"other""#);
+    for (mine, word, of_other) in [
+        (
+            "{containerPatches: [{select: {names: [proxy]}, env: [{name: LD_PRELOAD, value: a}]}]}",
+            "unchanged",
+            "applied",
+        ),
+        (
+            "{sidecars: [{name: s, image: 's:1', volumeMounts: [{name: certs, mountPath: /c}]}]}",
+            "not_allowed",
+            "applied",
+        ),
+        (
+            "{containerPatches: [{select: {names: [app]}, env: [{name: A, value: a}]}]}",
+            "not_allowed",
+            "applied",
+        ),
+        (
+            "{sidecars: [{name: s, image: 's:1', mode: regular, position: {containers: {before: proxy}}}]}",
+            "not_allowed",
+            "applied",
+        ),
+        (
+            "{sidecars: [{name: s, image: 's:1', mode: regular, position: {containers: first}}]}",
+            "applied",
+            "applied",
+        ),
+    ] {
+        let both = rules(&(settings(ALL) + &cluster + &own("team", mine)));
+        assert_eq!(words(&decide(&both, &injected)), ["match_condition_false", word], "{mine}");
+        let containers = &made(&both, &injected)["spec"]["containers"];
+        assert_eq!(containers[0], made(&rules(&cluster), &injected)["spec"]["containers"][0], "{mine}");
+        // A rule that does not match the pod closes nothing there.
+        assert_eq!(words(&decide(&both, &other)), ["labels_not_matched", of_other], "{mine}");
+    }
+    // Names of a rule that has injected nothing are free.
+    let never = cluster.replace("!object.spec.containers", "object.spec.containers");
+    let mine = "{volumes: [{name: certs, emptyDir: {}}], sidecars: [{name: proxy, image: 'mine:1', mode: regular, position: {containers: first}, volumeMounts: [{name: certs, mountPath: /c}]}], \
+                containerPatches: [{select: {all: true}, env: [{name: A, value: b}]}]}";
+    let both =
+        rules(&(settings(ALL) + &never.replace("name == 'proxy'", "name == 'x'") + &own("team", mine)));
+    assert_eq!(words(&decide(&both, &web())), ["match_condition_false", "applied"]);
+    made(&both, &web());
+}
+
 /// A variable takes precedence over a source of variables, and a value may refer to a variable.
 #[test]
 fn a_variable_changes_no_value_of_another() {
