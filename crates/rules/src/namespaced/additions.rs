@@ -127,6 +127,7 @@ impl Comparison<'_> {
         if self.protected.volumes.contains(name) {
             return Err(NotAllowed::taken(format!("volumes[{name}]")));
         }
+        node::unused(&self.before["spec"], name)?;
         let volumes = items(&self.after["spec"]["volumes"]).iter();
         volumes.filter(|volume| volume["name"] == name).try_for_each(|volume| self.bounds.volume(volume))
     }

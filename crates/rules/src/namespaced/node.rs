@@ -7,11 +7,15 @@ use super::allowed::{Allowed, NotAllowed};
 use super::items;
 use crate::pod::CONTAINER_LISTS;
 
-/// Whether containers of a pod with this `spec` share a namespace of the node, or the processes of a container with access.
+/// Whether containers of a pod with this `spec` share a namespace of the node, a domain of SELinux, or the processes of a container
+/// with access.
 pub(super) fn shared(spec: &Value) -> Allowed {
     let mut fields = ["hostIPC", "hostNetwork", "hostPID"].into_iter();
     if let Some(field) = fields.find(|field| spec[*field] == true) {
         return Err(NotAllowed::has_access(field));
+    }
+    if !spec["securityContext"]["seLinuxOptions"]["type"].is_null() {
+        return Err(NotAllowed::has_access("securityContext.seLinuxOptions.type"));
     }
     let mut containers = CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]));
     match spec["shareProcessNamespace"] == true && containers.any(|one| is_reached_by(one, spec)) {
@@ -28,8 +32,26 @@ pub(super) fn is_reached_by(container: &Value, spec: &Value) -> bool {
         volumes.any(|volume| volume["name"] == mount["name"] && !volume["hostPath"].is_null())
     };
     context["privileged"] == true
+        || context["procMount"] == "Unmasked"
+        || !context["seLinuxOptions"]["type"].is_null()
         || context["windowsOptions"]["hostProcess"] == true
         || !items(&context["capabilities"]["add"]).is_empty()
         || !items(&container["volumeDevices"]).is_empty()
         || items(&container["volumeMounts"]).iter().any(is_of_node)
+}
+
+/// Whether the volume `name` is free of containers with access: they may run what another container writes there.
+pub(super) fn unused(spec: &Value, name: &str) -> Allowed {
+    let names = |list: &Value| items(list).iter().any(|one| one["name"] == name);
+    let is_used = |container: &Value| {
+        let mut variables = items(&container["env"]).iter();
+        names(&container["volumeMounts"])
+            || names(&container["volumeDevices"])
+            || variables.any(|one| one["valueFrom"]["fileKeyRef"]["volumeName"] == name)
+    };
+    let mut containers = CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]));
+    match containers.any(|one| is_used(one) && is_reached_by(one, spec)) {
+        true => Err(NotAllowed::has_access(format!("volumes[{name}]"))),
+        false => Ok(()),
+    }
 }

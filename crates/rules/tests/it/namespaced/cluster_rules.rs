@@ -243,10 +243,15 @@ fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
     let variable = "{containerPatches: [{select: {names: [app]}, env: [{name: LD_PRELOAD, value: a}]}]}";
     let label = "{pod: {labels: {team: blue}}}";
     let privileged = r#"{"containers":[{"name":"app","securityContext":{"privileged":true}}]"#;
+    let privileged_with = r#"{"containers":[{"name":"app","securityContext":"#;
     for (spec, words) in [
         (r#"{"hostNetwork":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
         (r#"{"hostPID":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
         (r#"{"hostIPC":true,"containers":[{"name":"app"}]}"#.to_owned(), ["not_allowed", "not_allowed"]),
+        (
+            r#"{"securityContext":{"seLinuxOptions":{"type":"spc_t"}},"containers":[{"name":"app"}]}"#.to_owned(),
+            ["not_allowed", "not_allowed"],
+        ),
         (format!("{privileged}}}"), ["applied", "not_allowed"]),
         (format!(r#"{privileged},"shareProcessNamespace":true}}"#), ["not_allowed", "not_allowed"]),
         (
@@ -258,6 +263,8 @@ fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
                 .to_owned(),
             ["applied", "not_allowed"],
         ),
+        (format!(r#"{privileged_with}{{"procMount":"Unmasked"}}}}]}}"#), ["applied", "not_allowed"]),
+        (format!(r#"{privileged_with}{{"seLinuxOptions":{{"type":"spc_t"}}}}}}]}}"#), ["applied", "not_allowed"]),
     ] {
         let of = |mine: &str| {
             let rules = rules(&(settings(ALL) + &own("team", mine)));
@@ -265,5 +272,27 @@ fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
         };
         assert_eq!([of(sidecar), of(variable)], words, "{spec}");
         assert_eq!(of(label), "applied");
+    }
+}
+
+/// Regression test: a sidecar could write what a privileged container of the pod runs.
+#[test]
+fn a_volume_of_a_container_with_access_to_the_node_is_mounted_by_no_other() {
+    let mine = "{sidecars: [{name: s, image: 's:1', volumeMounts: [{name: scripts, mountPath: /s}]}]}";
+    let patch =
+        "{containerPatches: [{select: {names: [app]}, volumeMounts: [{name: scripts, mountPath: /s}]}]}";
+    let mounts = r#""volumeMounts":[{"name":"scripts","mountPath":"/scripts"}]"#;
+    let reads =
+        r#""env":[{"name":"A","valueFrom":{"fileKeyRef":{"volumeName":"scripts","path":"p","key":"k"}}}]"#;
+    for (uses, privileged, word) in
+        [(mounts, "true", "not_allowed"), (reads, "true", "not_allowed"), (mounts, "false", "applied")]
+    {
+        let pod = pod(&format!(
+            r#"{{"volumes":[{{"name":"scripts","emptyDir":{{}}}}],"containers":[{{"name":"app"}},{{"name":"agent",{uses},"securityContext":{{"privileged":{privileged}}}}}]}}"#
+        ));
+        for mine in [mine, patch] {
+            let rules = rules(&(settings(ALL) + &own("team", mine)));
+            assert_eq!(words(&decide(&rules, &pod)), [word], "{uses} {privileged} {mine}");
+        }
     }
 }
