@@ -1,5 +1,7 @@
 //! The fields and literal values that a condition compares, from which `proof` makes an object that meets the condition.
 
+use std::collections::BTreeSet;
+
 use kube_cel::cel::Value;
 
 use super::compiled::{Expression, Variable};
@@ -24,6 +26,14 @@ impl Expression {
         Search { variables, loops: Vec::new() }.collect(&self.tree, &mut requirements);
         requirements
     }
+
+    /// The fields that the expression and its `variables` read, where their paths are written as literals.
+    pub(crate) fn literal_paths(&self, variables: &[Variable]) -> Vec<Vec<String>> {
+        let mut paths = Vec::new();
+        let search = Search { variables, loops: Vec::new() };
+        search.collect_paths(&self.tree, &mut BTreeSet::new(), &mut paths);
+        paths
+    }
 }
 
 struct Search<'s> {
@@ -32,7 +42,22 @@ struct Search<'s> {
     loops: Vec<(String, Vec<String>)>,
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
+    /// Each variable is visited once.
+    // Recursion is bounded as that of `collect`.
+    fn collect_paths(&self, node: &'s Node, seen: &mut BTreeSet<&'s str>, paths: &mut Vec<Vec<String>>) {
+        paths.extend(self.path(node));
+        match &node.part {
+            Part::Binary(Operator::In, sides) => paths.extend(self.member(sides)),
+            Part::Field { of, name, .. } if matches!(&of.part, Part::Name(of) if of == "variables") => {
+                let named = self.variables.iter().find(|one| one.name == *name && seen.insert(&one.name));
+                named.into_iter().for_each(|one| self.collect_paths(&one.expression.tree, seen, paths));
+            }
+            _ => {}
+        }
+        node.part.parts().for_each(|part| self.collect_paths(part, seen, paths));
+    }
+
     // Recursion is bounded by the depth of an expression with its variables, `MAX_DEPTH`.
     fn collect(&self, node: &Node, requirements: &mut Vec<Requirement>) {
         match &node.part {
@@ -51,8 +76,7 @@ impl Search<'_> {
                     Part::List(items) => items.first().and_then(|first| self.equal(one, &first.value)),
                     _ => None,
                 };
-                let member = || Some([self.path(other)?, vec![one.as_text()?.to_owned()]].concat());
-                requirements.extend(first.or_else(|| present(member())));
+                requirements.extend(first.or_else(|| present(self.member(sides))));
             }
             Part::Call(Call { name, arguments, is_method: true, .. }) => {
                 match (name.as_str(), arguments.as_slice()) {
@@ -78,6 +102,11 @@ impl Search<'_> {
         Some(Requirement { path: self.path(field)?, value: Some(value.as_text()?.to_owned()) })
     }
 
+    /// The path of the key that `key in map` asks for.
+    fn member(&self, [key, map]: &[Node; 2]) -> Option<Vec<String>> {
+        Some([self.path(map)?, vec![key.as_text()?.to_owned()]].concat())
+    }
+
     /// The path of `node`, where it only selects fields, keys and first items. Variables are replaced by their paths.
     fn path(&self, node: &Node) -> Option<Vec<String>> {
         match &node.part {
@@ -86,6 +115,10 @@ impl Search<'_> {
                 Some(over.map_or_else(|| vec![name.clone()], |(_, path)| path.clone()))
             }
             Part::Field { of, name, .. } => self.below(of, name.clone()),
+            // `has(object.metadata.labels) ? object.metadata.labels : {}`
+            Part::Choice(parts) => {
+                self.path(if matches!(parts[1].part, Part::Map(_)) { &parts[2] } else { &parts[1] })
+            }
             Part::Binary(Operator::Index | Operator::OptionalIndex, sides) => {
                 let [of, key] = sides.as_ref();
                 let member = match &key.part {

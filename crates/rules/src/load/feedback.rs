@@ -62,6 +62,9 @@ pub(crate) struct Readers {
     /// The first reader of annotations with a prefix, and the lengths of all prefixes.
     by_prefix: HashMap<Resource, HashMap<Arc<str>, ReadBy>>,
     lengths: BTreeSet<usize>,
+    /// The first rule whose conditions read a label or annotation of pods. Rules of the cluster are evaluated together and may
+    /// write it; a rule of a namespace would switch the reader off in the next call.
+    by_condition: HashMap<(String, String), Arc<str>>,
     /// Insertions and lookups.
     #[cfg(test)]
     steps: std::sync::atomic::AtomicUsize,
@@ -79,10 +82,14 @@ impl Readers {
             by_key: HashMap::new(),
             by_prefix: HashMap::new(),
             lengths: BTreeSet::new(),
+            by_condition: HashMap::new(),
             #[cfg(test)]
             steps: std::sync::atomic::AtomicUsize::default(),
         };
         for rule in rules {
+            for key in keys_of_conditions(rule) {
+                readers.by_condition.entry(key).or_insert_with(|| Arc::clone(&rule.name));
+            }
             for resource in resources_read(rule) {
                 for (map, key) in keys_read(rule) {
                     readers.insert(map, key, resource, || ReadBy::Rule(Arc::clone(&rule.name)));
@@ -106,7 +113,12 @@ impl Readers {
 
     /// Why `rule` must not write this key.
     pub(crate) fn refused(&self, rule: &Rule, map: &str, key: &str) -> Option<String> {
-        let reader = rule.targets.iter().find_map(|target| self.find(map, key, *target))?;
+        let reader = rule.targets.iter().find_map(|target| self.find(map, key, *target)).cloned();
+        let of_condition = || {
+            rule.namespace()?;
+            self.by_condition.get(&(map.to_owned(), key.to_owned())).cloned().map(ReadBy::Rule)
+        };
+        let reader = reader.or_else(of_condition)?;
         Some(format!("{} `{key}` is read by {reader}", map.trim_end_matches('s')))
     }
 
@@ -163,6 +175,17 @@ fn keys_read(rule: &Rule) -> impl Iterator<Item = (&'static str, &str)> {
     either
         .chain(matched.chain(hash).map(|key| ("labels", key)))
         .chain(compat.chain(parameters).map(|key| ("annotations", key)))
+}
+
+/// The labels and annotations of pods that the conditions of `rule` read, where the keys are written as literals.
+fn keys_of_conditions(rule: &Rule) -> impl Iterator<Item = (String, String)> {
+    let conditions = rule.logic.conditions.iter().filter(|_| rule.targets.contains(&Resource::Pods));
+    let paths = conditions.flat_map(|one| one.expression.literal_paths(&rule.logic.variables));
+    paths.filter_map(|path| {
+        let path = path.strip_prefix(&["request".to_owned()][..]).unwrap_or(&path);
+        let [object, metadata, map, key] = path else { return None };
+        (object == "object" && metadata == "metadata").then(|| (map.clone(), key.clone()))
+    })
 }
 
 #[cfg(test)]

@@ -197,6 +197,29 @@ fn a_label_that_a_rule_of_the_cluster_reads_is_refused() {
         &load(&(settings(ALL) + &cluster + &own("team", "{pod: {labels: {proxied: 'yes'}}}"))).err().unwrap(),
     );
     assert!(found[0].contains("error[VST0123]") && found[0].contains("read by rule `proxy`"), "{found:?}");
+    // A condition reads it too.
+    for condition in [
+        "!('skip' in object.metadata.?labels.orValue({}))",
+        "variables.labels.?skip.orValue('') != 'x'",
+        "object.metadata.?labels[?'skip'] == optional.none()",
+        "!('skip' in (has(object.metadata.labels) ? object.metadata.labels : {}))",
+        "!('skip' in (!has(object.metadata.labels) ? {} : object.metadata.labels))",
+        "!variables.skipped",
+        "!has(request.object.metadata.labels.skip)",
+    ] {
+        let cluster = format!(
+            "variables: [{{name: labels, expression: \"object.metadata.?labels.orValue({{}})\"}}, {{name: skipped, expression: \"'skip' in variables.labels\"}}]\n\
+             matchConditions: [{{name: a, expression: \"{condition}\"}}]\npod: {{annotations: {{a: b}}}}"
+        );
+        let text = |key: &str| {
+            settings(ALL)
+                + &rule("proxy", &cluster)
+                + &own("team", &format!("{{pod: {{labels: {{{key}: x}}}}}}"))
+        };
+        let found = headlines(&load(&text("skip")).err().unwrap_or_default());
+        assert!(found[0].contains("VST0123") && found[0].contains("rule `proxy`"), "{condition}: {found:?}");
+        assert!(load(&text("other")).is_ok());
+    }
     // An exemption would exempt the pod at the second call.
     let exempt = settings(ALL)
         .replace("spec: {", "spec: {exemptions: [{objectSelector: {matchLabels: {free: 'yes'}}}], ");
