@@ -133,11 +133,12 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether the container defines the variable `name`, or a value of it refers to the variable.
+/// Whether the container defines the variable `name`, or a value or mount of it refers to the variable.
 fn reads(container: &Value, name: &str) -> bool {
     let reference = format!("$({name})");
     let refers = |text: &Value| text.as_str().is_some_and(|text| text.contains(&reference));
     items(&container["env"]).iter().any(|one| one["name"] == name || refers(&one["value"]))
+        || items(&container["volumeMounts"]).iter().any(|mount| refers(&mount["subPathExpr"]))
         || ["command", "args"].iter().any(|list| items(&container[*list]).iter().any(refers))
 }
 

@@ -184,8 +184,15 @@ fn a_variable_changes_no_value_of_another() {
     assert_eq!(outcomes(sources, mine, &web()), ["applied", "not_allowed"]);
     let refers = "containerPatches: [{select: {all: true}, env: [{name: B, value: '$(A)'}]}]";
     assert_eq!(outcomes(refers, mine, &web()), ["applied", "not_allowed"]);
-    let args = pod(r#"{"containers":[{"name":"app","args":["--a=$(A)"]}]}"#);
-    assert_eq!(outcomes("pod: {labels: {a: b}}", mine, &args), ["applied", "not_allowed"]);
+    for field in [
+        r#""args":["--a=$(A)"]"#,
+        r#""volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"of/$(A)"}]"#,
+    ] {
+        let refers = pod(&format!(
+            r#"{{"volumes":[{{"name":"v","emptyDir":{{}}}}],"containers":[{{"name":"app",{field}}}]}}"#
+        ));
+        assert_eq!(outcomes("pod: {labels: {a: b}}", mine, &refers), ["applied", "not_allowed"], "{field}");
+    }
 }
 
 #[test]
