@@ -293,6 +293,10 @@ fn a_pod_with_access_to_the_node_gets_no_container_variable_or_mount() {
                 .to_owned(),
             ["applied", "not_allowed"],
         ),
+        (
+            format!(r#"{privileged_with}{{"capabilities":{{"add":["NET_BIND_SERVICE"]}}}}}}]}}"#),
+            ["applied", "applied"],
+        ),
         (format!(r#"{privileged_with}{{"procMount":"Unmasked"}}}}]}}"#), ["applied", "not_allowed"]),
         (format!(r#"{privileged_with}{{"seLinuxOptions":{{"type":"spc_t"}}}}}}]}}"#), ["applied", "not_allowed"]),
     ] {
