@@ -198,7 +198,7 @@ impl ManifestsArguments {
         self.workload.apply(&mut installation);
         if let Some(service) = service.filter(|service| self.shares_service(app, &installation, service)) {
             say(format_args!(
-                "note: --name does not rename the Service {service}: give each installation of a namespace a --service too"
+                "note: --name does not rename the Service {service}; a second installation in this namespace needs a --service of its own"
             ));
         }
         self.clients.apply(app, &mut installation)?;

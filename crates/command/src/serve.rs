@@ -100,7 +100,10 @@ impl ServeArguments {
         let served = async {
             let bound = tokio::select! {
                 bound = self.bind(app, |_| {}, |_| {}) => bound?,
-                () = &mut terminated => return Ok(()),
+                () = &mut terminated => {
+                    tracing::info!("stopped: SIGTERM during the start");
+                    return Ok(());
+                }
             };
             let shutdown = bound.shutdown();
             let drained = async {

@@ -1,7 +1,7 @@
-//! SIGTERM from the start of a process.
+//! SIGTERM while a server starts.
 
 /// Resolves at the first SIGTERM after this call. The first process of a container gets no signal that it has no handler for, so a
-/// SIGTERM during its start would be lost.
+/// SIGTERM before the server listens for it would be lost.
 #[cfg(unix)]
 pub(crate) fn terminated() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};

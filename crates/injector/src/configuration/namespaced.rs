@@ -41,7 +41,8 @@ impl NamespacedSnapshot {
         Self { rules: cluster.namespaced().clone(), ..Self::default() }
     }
 
-    /// The same rules under the bounds of `cluster`, until [`compile`](Self::compile) has compiled them beside its rules.
+    /// The same rules under the bounds of `cluster`, until [`compile`](Self::compile) has compiled them beside its rules and counted
+    /// them anew.
     pub(super) fn under(&self, cluster: &RuleSet) -> Self {
         let in_force = self.compiled.iter().filter(|one| one.is_in_force).filter_map(Compiled::rule);
         Self { rules: cluster.namespaced().with(in_force.cloned()), ..self.clone() }

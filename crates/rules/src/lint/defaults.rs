@@ -8,7 +8,7 @@ const OF_TEMPLATES: &[&str] =
     &["dnsPolicy", "restartPolicy", "schedulerName", "terminationGracePeriodSeconds"];
 
 /// Fields that are written into pods, and not into the templates of workloads.
-const OF_PODS: &[&str] = &["enableServiceLinks", "serviceAccountName"];
+const OF_PODS: &[&str] = &["enableServiceLinks", "preemptionPolicy", "priority", "serviceAccountName"];
 
 const OF_CONTAINERS: &[&str] = &["imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy"];
 
@@ -24,8 +24,10 @@ pub(super) fn lint(linted: &LintedRule<'_>, findings: &mut Vec<Diagnostic>) {
     let of_containers = of_containers.filter(|part| OF_CONTAINERS.contains(&part.item.key.as_str()));
     let parts = of_spec.chain(of_containers);
     for part in parts.filter(|part| part.path.is_empty() && part.item.on_conflict == OnConflict::Keep) {
-        let message =
-            format!("on a cluster each pod has a `{}` already, which the rule keeps", part.item.key);
+        let message = format!(
+            "on a cluster the API server has set `{}` already, and the rule keeps that value",
+            part.item.key
+        );
         findings.push(linted.finding(&KEPT_DEFAULT, part.item.clause.at, message, HELP));
     }
 }

@@ -72,13 +72,17 @@ fn contains_member(found: View<'_>, member: &Member, name: &str, schema: Schema<
             };
             contains(found, &member.value, name, schema)
         }
-        None => is_dropped(member) || means_absence(|| Some(found), map, &member.name, &member.value),
+        None if !is_entry && is_dropped(member) => true,
+        None => means_absence(|| Some(found), map, &member.name, &member.value),
     }
 }
 
 /// Whether API servers with the feature gates of Kubernetes 1.36 drop the member. An object that contains nothing else is dropped too.
 fn is_dropped(member: &Member) -> bool {
-    member.name == "stopSignal" || member.name == "lifecycle" && member.value.members().iter().all(is_dropped)
+    match &member.value {
+        Overlay::Map(members) => member.name == "lifecycle" && members.iter().all(is_dropped),
+        _ => member.name == "stopSignal",
+    }
 }
 
 fn contains_items(found: View<'_>, wanted: &[Overlay], name: &str, schema: Schema<'_>) -> bool {

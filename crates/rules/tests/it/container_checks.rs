@@ -224,4 +224,10 @@ fn a_request_of_the_pod_that_an_earlier_rule_demands_stays() {
         let made = result(&both, &object);
         assert_eq!(made["spec"]["resources"]["requests"], expected, "{on_conflict}");
     }
+    // The first rule is left out because of its other amount, so nothing is demanded.
+    let own = "pod: {spec: {resources: {requests: {cpu: 200m}}}}\nonConflict: skipRule";
+    let sidecar = "sidecars: [{name: s, image: s, resources: {requests: {cpu: 10m}}}]";
+    let made = result(&rules(&(rule("a", own) + &rule("b", sidecar))), &object);
+    assert_eq!(made["spec"]["containers"].as_array().map(Vec::len), Some(1));
+    assert_eq!(made["spec"]["initContainers"][0]["name"], "s");
 }

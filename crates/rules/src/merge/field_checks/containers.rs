@@ -51,7 +51,7 @@ fn probe_handlers(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
         probe.is_some_and(|probe| PROBE_HANDLERS.iter().all(|handler| present(probe, handler).is_none()))
     };
     let field = PROBES.iter().find(has_none)?;
-    Some(format!("`{field}` needs one of {}, and the container has none", PROBE_HANDLERS.join(", ")))
+    Some(format!("`{field}` needs one of {}", PROBE_HANDLERS.join(", ")))
 }
 
 /// The seconds that the API server gives a pod to end, unless it names others.
@@ -63,9 +63,7 @@ fn sleep(pod: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let grace = grace.unwrap_or(DEFAULT_GRACE);
     ["postStart", "preStop"].into_iter().find_map(|hook| {
         let sleep = present(present(present(lifecycle, hook)?, "sleep")?, "seconds")?.as_i64()?;
-        (sleep > grace).then(|| {
-            format!("the container would sleep {sleep} s in `{hook}`, and the pod has {grace} s to end")
-        })
+        (sleep > grace).then(|| format!("`{hook}` would sleep {sleep} s, and the pod has {grace} s to end"))
     })
 }
 
@@ -168,5 +166,5 @@ fn port_names(_: &Pod<'_>, container: Container<'_>) -> Option<String> {
     let mut seen = HashSet::new();
     let mut names = container.items("ports").filter_map(|port| string_member(port, "name"));
     let name = names.find(|name| !name.is_empty() && !seen.insert(name.clone()))?;
-    Some(format!("two ports of the container would be named `{}`", printable_short(&name)))
+    Some(format!("two ports would be named `{}`", printable_short(&name)))
 }

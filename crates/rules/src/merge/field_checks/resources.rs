@@ -11,7 +11,7 @@ use crate::diagnostic::printable_short;
 use crate::merge::contains::present;
 use crate::merge::{Failure, Merge};
 use crate::quantity::rounded_nanos;
-use crate::rule::{OnConflict, Part};
+use crate::rule::{OnConflict, Part, Rule};
 use crate::subject::{is_native_sidecar, string_member};
 
 pub(super) static CHECKS: &[FieldCheck] = &[
@@ -70,10 +70,15 @@ impl Merge<'_, '_, '_, '_> {
             let path = part.path.iter().chain([&part.item.key]);
             path.zip(["resources", group, key]).all(|(written, name)| written == name)
         };
-        let earlier = self.context.rules.iter().take(self.rank).flat_map(|rule| &rule.spec);
-        let mut demanded = earlier.filter(is_amount);
-        self.rule.spec.iter().any(|part| is_amount(&part))
-            || demanded.any(|part| part.item.on_conflict != OnConflict::Keep)
+        let demands = |rule: &Rule| {
+            rule.spec.iter().filter(is_amount).any(|part| part.item.on_conflict != OnConflict::Keep)
+        };
+        if self.rule.spec.iter().any(|part| is_amount(&part)) {
+            return true;
+        }
+        let earlier = self.context.rules.iter().take(self.rank).position(|rule| demands(rule));
+        // The other rule may have failed in this round. Without it nothing is demanded.
+        earlier.inspect(|other| self.context.dependencies.borrow_mut().yields_to(self.rank, *other)).is_some()
     }
 }
 

@@ -19,7 +19,8 @@ use vestibule_server::ClientAuthentication;
 pub struct ClientSettings {
     /// Whether clients are observed or must authenticate. Off, unless set.
     pub authentication: ClientAuthentication,
-    /// A file with the CAs of client certificates, in PEM. It is read once a second and reloaded if two reads found the same change, and then applies to open connections too.
+    /// A file with the CAs of client certificates, in PEM. It is read once a second. A change that two reads in a
+    /// row found is used, for open connections too.
     pub authorities: Option<PathBuf>,
     /// The issuer of accepted tokens.
     pub tokens: Option<TokenSettings>,
