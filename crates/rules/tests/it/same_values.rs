@@ -55,6 +55,22 @@ fn a_container_without_a_field_that_the_api_server_drops_is_the_same() {
         let rules = rules(&rule("r", &sidecar));
         assert_eq!(word(&decide(&rules, &has(&lifecycle))), expected, "{fields} {lifecycle}");
     }
+    // A label of this name is no such field.
+    let constraint = |labels: &str| {
+        format!(
+            r#"{{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{{"matchLabels":{{"app":"web"{labels}}}}}}}"#
+        )
+    };
+    let labelled = constraint(r#","lifecycle":"spot","stopSignal":"no""#);
+    let rules = rules(&rule(
+        "r",
+        &format!("onConflict: override\npod: {{spec: {{topologySpreadConstraints: [{labelled}]}}}}"),
+    ));
+    let object = pod(&format!(
+        r#"{{"topologySpreadConstraints":[{}],"containers":[{{"name":"app"}}]}}"#,
+        constraint("")
+    ));
+    assert_eq!(word(&decide(&rules, &object)), "applied");
 }
 
 #[test]

@@ -76,9 +76,11 @@ impl Merge<'_, '_, '_, '_> {
         if self.rule.spec.iter().any(|part| is_amount(&part)) {
             return true;
         }
-        let earlier = self.context.rules.iter().take(self.rank).position(|rule| demands(rule));
-        // The other rule may have failed in this round. Without it nothing is demanded.
-        earlier.inspect(|other| self.context.dependencies.borrow_mut().yields_to(self.rank, *other)).is_some()
+        let mut earlier = self.context.rules.iter().take(self.rank);
+        let Some(other) = earlier.position(|rule| demands(rule)) else { return false };
+        // The other rule may have failed in this round, and without it nothing is demanded.
+        self.context.dependencies.borrow_mut().yields_to(self.rank, other);
+        true
     }
 }
 

@@ -62,7 +62,7 @@ const OF_PODS: &[Row] = &[
         "pod: {spec: {terminationGracePeriodSeconds: 5}}",
         "",
         r#""lifecycle":{"preStop":{"sleep":{"seconds":9}}}"#,
-        "would sleep 9 s in `preStop`",
+        "`preStop` would sleep 9 s",
     ),
     (
         "pod: {spec: {securityContext: {seccompProfile: {type: RuntimeDefault}}}}",
