@@ -116,8 +116,8 @@ impl ServeArguments {
                 never = following => match never {},
                 never = drained => match never {},
             }
-        };
-        let served = served.await;
+        }
+        .await;
         traces::finish().await;
         Logs::finish();
         served

@@ -44,8 +44,7 @@ impl NamespacedSnapshot {
     /// The same rules under the bounds of `cluster`, until [`compile`](Self::compile) has compiled them beside its rules and counted
     /// them anew.
     pub(super) fn under(&self, cluster: &RuleSet) -> Self {
-        let in_force = self.compiled.iter().filter(|one| one.is_in_force).filter_map(Compiled::rule);
-        Self { rules: cluster.namespaced().with(in_force.cloned()), ..self.clone() }
+        Self { rules: in_force(cluster, &self.compiled), ..self.clone() }
     }
 
     /// Compiles `sources` beside the rules `cluster`. A source that `former` has compiled is not compiled again.
@@ -82,8 +81,7 @@ impl NamespacedSnapshot {
         let mut sources: Vec<&RuleSource> = sources.iter().collect();
         sources.sort_by(|one, other| one.name.cmp(&other.name));
         let compiled: Vec<Compiled> = sources.into_iter().map(compile).collect();
-        let rules = compiled.iter().filter(|one| one.is_in_force).filter_map(Compiled::rule).cloned();
-        let rules = cluster.namespaced().with(rules);
+        let rules = in_force(cluster, &compiled);
         let (all, in_force) = (compiled.len(), rules.iter().count());
         if all > 0 {
             tracing::info!(all, in_force, "rules of namespaces were read");
@@ -148,6 +146,12 @@ impl Counts {
         self.of_all += 1;
         None
     }
+}
+
+/// The rules of namespaces that came with `cluster`, and those of `compiled` that are in force, under the bounds of `cluster`.
+fn in_force(cluster: &RuleSet, compiled: &[Compiled]) -> NamespacedRules {
+    let rules = compiled.iter().filter(|one| one.is_in_force).filter_map(Compiled::rule);
+    cluster.namespaced().with(rules.cloned())
 }
 
 fn compiled(

@@ -17,8 +17,7 @@ pub(super) fn shared(spec: &Value) -> Allowed {
     if !spec["securityContext"]["seLinuxOptions"]["type"].is_null() {
         return Err(NotAllowed::has_access("securityContext.seLinuxOptions.type"));
     }
-    let mut containers = CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]));
-    match spec["shareProcessNamespace"] == true && containers.any(|one| is_reached_by(one, spec)) {
+    match spec["shareProcessNamespace"] == true && containers(spec).any(|one| is_reached_by(one, spec)) {
         true => Err(NotAllowed::has_access("shareProcessNamespace")),
         false => Ok(()),
     }
@@ -50,9 +49,12 @@ pub(super) fn unused(spec: &Value, name: &str) -> Allowed {
             || names(&container["volumeDevices"])
             || variables.any(|one| one["valueFrom"]["fileKeyRef"]["volumeName"] == name)
     };
-    let mut containers = CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]));
-    match containers.any(|one| is_used(one) && is_reached_by(one, spec)) {
+    match containers(spec).any(|one| is_used(one) && is_reached_by(one, spec)) {
         true => Err(NotAllowed::has_access(format!("volumes[{name}]"))),
         false => Ok(()),
     }
+}
+
+fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+    CONTAINER_LISTS.iter().flat_map(|list| items(&spec[*list]))
 }
